@@ -100,6 +100,45 @@ def test_normalisation(shape, dims, affine, layout, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("far", [2, 5, 7])
+def test_batches_of_channels_whose_means_are_far_from_zero(far, dtype):
+    """Squares less the mean's would lose most digits there; *far* of seven channels are so."""
+    x, g = RANDOM.standard_normal((2, 5, 7, 80, 81))
+    x[:, :far] += 300
+    x = x.astype(dtype).astype(np.float64)
+    dims = (0, 2, 3)
+    mean, var = x.mean(dims), x.var(dims)
+    r = 1 / np.sqrt(var + 1e-3)
+    unit = (x - mean[:, None, None]) * r[:, None, None]
+    shares = [(g * u).mean(dims, keepdims=True) * u for u in (1, unit)]
+    data, gradient, m, scale = (a.astype(dtype) for a in (x, g, mean, r))
+    found = kernel("batch_norm", dtype)(data, None, None, dims, 1e-3)
+    close(kernel("var", dtype)(data, dims, 0.0), var, dtype)
+    close(found[3], var, dtype)
+    found = kernel("normalize_weight", dtype)(gradient, data, m, scale, dims, (1,))
+    error = 1e-12 if dtype == "f8" else 3e-5  # the mean itself has one
+    np.testing.assert_allclose(found, (g * unit).sum(dims), rtol=0, atol=error * 200)
+    found = kernel("normalize_input", dtype)(gradient, data, m, scale, None, dims, (1,))
+    np.testing.assert_allclose(
+        found, (g - shares[0] - shares[1]) * r[:, None, None], rtol=0, atol=error
+    )
+
+
+def test_batches_that_are_not_finite_or_whose_squares_are_not():
+    x, g = RANDOM.standard_normal((2, 5, 7, 80, 81)).astype(np.float32)
+    x[:, 0] = 3e19 + 1e17 * x[:, 0]
+    x[1, 1, 2, 3] = np.inf
+    g[2, 2, 3, 4] = np.inf
+    dims = (0, 2, 3)
+    v = kernel("batch_norm", "f4")(x, None, None, dims, 1e-3)[3]
+    assert np.isfinite(v).tolist() == [True, False, *[True] * 5]
+    np.testing.assert_allclose(v[0], x[:, 0].var(dtype=np.float64), rtol=1e-5)
+    m = np.zeros(7, np.float32)
+    found = kernel("normalize_weight", "f4")(g, x, m, m + 1, dims, (1,))
+    assert np.isinf(found[2]) and np.isfinite(found[[0, 3, 4, 5, 6]]).all()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize(("shape", "dims"), [((300, 257), (1,)), ((3, 70_001), (1,)),
                                              ((20, 30, 9, 10), (2, 3))])  # fmt: skip

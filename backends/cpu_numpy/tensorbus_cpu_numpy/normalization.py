@@ -81,14 +81,31 @@ def var(x: Array, dims: Dims, correction: float) -> Array:
 
 
 def _moments(rows: Array) -> tuple[Array, Array]:
-    """Of each row its mean, and the sum of the squares of the distances from it."""
+    """Of each row its mean, and the sum of the squares of the distances from it.
+
+    The squares less that of the mean, where that is not the larger part: at most a bit is lost.
+    After a block in which it mostly is, nothing else than distances is tried.
+    """
     means, squares = np.empty((2, len(rows)))
+    n, near = rows.shape[1], True
     for part in blocks(rows):
-        x = rows[part]
-        mean = means[part] = np.true_divide(total(x, (1,)), rows.shape[1], dtype=np.float64)
-        distance = np.subtract(x, mean.astype(x.dtype)[:, None])
-        squares[part] = dots(distance, distance)
+        x, mean, square = rows[part], means[part], squares[part]
+        np.true_divide(total(x, (1,)), n, mean)
+        if not near:
+            square[...] = _squared_distances(x, mean)
+            continue
+        of_x, of_mean = dots(x, x), np.square(mean) * n
+        np.subtract(of_x, of_mean, square)
+        far = np.flatnonzero(~((of_mean <= square) & (of_x < np.inf)))
+        if far.size:
+            square[far] = _squared_distances(x[far], mean[far])
+        near = 2 * far.size < len(x)
     return means, squares
+
+
+def _squared_distances(x: Array, mean: Array) -> Array:
+    distance = np.subtract(x, mean.astype(x.dtype)[:, None])
+    return dots(distance, distance)
 
 
 def layer_norm(
@@ -196,8 +213,9 @@ def normalize_input(
     if along:
         line = None if w is None else w.reshape(-1)
         return layout.back(by_rows(_input_of_rows, g, rows, mean, layout.column(r), line))
-    sums = layout.sums(total(g, (1,))) / layout.count
-    products = layout.sums(by_rows(_centred_dots, g, rows, mean)) / layout.count
+    of_rows = total(g, (1,))
+    sums = layout.sums(of_rows) / layout.count
+    products = layout.sums(_centred_dots(g, rows, of_rows, mean, layout.column(r))) / layout.count
     wide = r.reshape(-1).astype(np.float64)
     factor = wide if w is None else wide * w
     numbers = factor, factor * wide * wide * products, factor * sums
@@ -258,7 +276,22 @@ def _input_of_planes(
     return made
 
 
-def _centred_dots(g: Array, x: Array, mean: Array) -> Array:
+def _centred_dots(g: Array, x: Array, sums: Array, mean: Array, scale: Array) -> Array:
+    """The products of the rows of *g* and of the distances from the mean; *sums* are of *g*.
+
+    The products with *x* less those of the mean, where that is within a deviation of zero.
+    """
+    near = np.abs(mean * scale)[:, 0] <= 1
+    if 2 * np.count_nonzero(near) < len(x):
+        return by_rows(_dots_of_distances, g, x, mean)
+    made = dots(g, x) - np.multiply(mean[:, 0], sums, dtype=np.float64)
+    far = np.flatnonzero(~(near & np.isfinite(made)))
+    if far.size:
+        made[far] = by_rows(_dots_of_distances, g[far], x[far], mean[far])
+    return made
+
+
+def _dots_of_distances(g: Array, x: Array, mean: Array) -> Array:
     made = np.empty(len(g))
     for part in blocks(g):
         made[part] = dots(g[part], np.subtract(x[part], mean[part]))
@@ -273,7 +306,8 @@ def normalize_weight(g: Array, x: Array, m: Array, r: Array, dims: Dims, affine:
     if along:
         made = by_rows(_weight_of_rows, g, rows, mean, layout.column(r))
     else:
-        made = layout.sums(by_rows(_centred_dots, g, rows, mean)) * r.reshape(-1)
+        each = _centred_dots(g, rows, total(g, (1,)), mean, layout.column(r))
+        made = layout.sums(each) * r.reshape(-1)
     return made.astype(x.dtype, copy=False).reshape([x.shape[d] for d in affine])
 
 
