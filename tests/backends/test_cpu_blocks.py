@@ -94,6 +94,7 @@ def test_normalisation(shape, dims, affine, layout, dtype):
     operands = gradient, data, *statistics
     found = kernel("normalize_input", dtype)(*operands, weights[0], dims, affine)
     close(found, backward, dtype)
+    assert found.flags.owndata  # else a leaf's gradient would be a copy of it
     found = kernel("normalize_weight", dtype)(*operands, dims, affine)
     others = tuple(d for d in range(len(shape)) if d not in affine)
     close(found, (g * unit).sum(others), dtype)

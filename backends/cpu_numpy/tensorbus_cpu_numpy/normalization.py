@@ -40,7 +40,10 @@ class _Layout:
         return np.ascontiguousarray(x.transpose(self._order)).reshape(-1, self._width)
 
     def back(self, rows: Array) -> Array:
-        """A matrix in the shape that *x* had."""
+        """A new matrix in the shape that *x* had, which owns its memory: a gradient is kept so."""
+        if self._order == tuple(range(len(self._order))):
+            rows.resize(self._shape, refcheck=False)
+            return rows
         made = rows.reshape(self._shape).transpose(np.argsort(self._order))
         return np.ascontiguousarray(made)
 
