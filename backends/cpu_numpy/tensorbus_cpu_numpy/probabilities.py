@@ -10,8 +10,9 @@ import numpy as np
 from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table, quiet
 from tensorbus.plugin.array_library.table import FLOAT
+from tensorbus_cpu_numpy import matrix_rows
 from tensorbus_cpu_numpy.loops import are_many, blocks, by_rows, offer_of_many
-from tensorbus_cpu_numpy.sums import dots, total
+from tensorbus_cpu_numpy.sums import total
 
 TABLE = Table()
 
@@ -132,7 +133,7 @@ _offer("log_softmax", 0.0, _log_softmax, _log_softmax_of_rows)
 
 
 def softmax_backward(g: Array, out: Array, dim: int) -> Array:
-    """``out * (g - sum(g * out))``."""
+    """``out * (g - sum(g * out))``, as a difference of products."""
     return _of_rows(_softmax_backward, g, out, dim)
 
 
@@ -140,9 +141,9 @@ def _softmax_backward(g: Array, out: Array) -> Array:
     made = np.empty_like(g)
     for part in blocks(g):
         y = made[part]
-        sums = dots(g[part], out[part]).astype(y.dtype, copy=False)
-        np.subtract(g[part], sums[:, None], out=y)
-        y *= out[part]
+        np.multiply(g[part], out[part], out=y)
+        sums = total(y, (1,)).astype(y.dtype, copy=False)
+        matrix_rows.add_scaled(y, np.negative(sums, sums), out[part])
     return made
 
 
