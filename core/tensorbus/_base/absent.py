@@ -95,14 +95,12 @@ def attributes(
             except ModuleNotFoundError as error:
                 if error.name != f"{module}.{name}":
                     raise
-            if others is not None and (found := others(name)) is not None:
-                setattr(importlib.import_module(module), name, found)
-                return found
-            if new := RENAMED.get(space, {}).get(name):
-                warn_user(
-                    f"torch.{space}.{name} is deprecated: it is called {new} now", FutureWarning
-                )
-                return getattr(importlib.import_module(module), new)
+        if others is not None and not name.startswith("__") and (found := others(name)) is not None:
+            setattr(importlib.import_module(module), name, found)
+            return found
+        if new := RENAMED.get(space, {}).get(name):
+            warn_user(f"torch.{space}.{name} is deprecated: it is called {new} now", FutureWarning)
+            return getattr(importlib.import_module(module), new)
         raise AttributeError(
             f"module {module!r} has no attribute {name!r}{why(space, name)}",
             name=name,

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.absent import names_of as _names_of
 from tensorbus._base.public_place import show_in as _show_in
 from tensorbus.nn.functional import (
     activations,
@@ -107,7 +108,7 @@ from tensorbus.overrides import (  # noqa: E402 -- behind what is published here
 )
 
 if not TYPE_CHECKING:
-    __getattr__ = _attributes(__name__)
+    __getattr__ = _attributes(__name__, others=_names_of("tensorbus.nn.functional.helpers"))
 
 __all__ = [
     "GRID_SAMPLE_INTERPOLATION_MODES",

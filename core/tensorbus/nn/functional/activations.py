@@ -233,13 +233,16 @@ def softmin(
 
 def _chosen_dim(name: str, input: Tensor, dim: int | None) -> int:
     """The dimension, or (with a warning) the one that older programs leave to the function."""
-    if dim is not None:
-        return dim
+    return _get_softmax_dim(name, len(input._s)) if dim is None else dim
+
+
+def _get_softmax_dim(name: str, ndim: int, stacklevel: int = 3) -> int:
+    """The dimension that older programs leave to the function *name*, with a warning."""
     warn_user(
         f"Implicit dimension choice for {name} has been deprecated. "
         "Change the call to include dim=X as an argument.",
     )
-    return 0 if len(input._s) in (0, 1, 3) else 1
+    return 0 if ndim in (0, 1, 3) else 1
 
 
 def normalize(

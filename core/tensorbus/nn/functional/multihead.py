@@ -87,7 +87,7 @@ def multi_head_attention_forward(
 
     Source: https://pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html
     """
-    batched = _check_ranks(query, key, value, key_padding_mask, attn_mask, num_heads)
+    batched = check_ranks(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
         query, key, value = (x.unsqueeze(1) for x in (query, key, value))
         if key_padding_mask is not None:
@@ -192,7 +192,7 @@ def _shaped_mask(mask: Tensor | None, heads: int, length: int, sources: int) -> 
     return mask if mask.dim() == 3 else mask.unsqueeze(0)
 
 
-def _check_ranks(
+def check_ranks(
     query: Tensor,
     key: Tensor,
     value: Tensor,

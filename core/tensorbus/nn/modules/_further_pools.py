@@ -11,7 +11,7 @@ from tensorbus.nn.modules._shared import Shown, as_tuple
 from tensorbus.nn.modules.module import Module
 
 
-class _MaxUnpool(Shown):
+class _MaxUnpoolNd(Shown):
     _shown = ("kernel_size", "stride", "padding")
     _dims: ClassVar[int]
 
@@ -31,7 +31,7 @@ class _MaxUnpool(Shown):
         return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpoolNd):
     """Puts the results of ``MaxPool1d`` back to where they came from, among zeros.
 
     Called with the maxima, their indices, and where several sizes have the same pool, the size.
@@ -42,7 +42,7 @@ class MaxUnpool1d(_MaxUnpool):
     _dims = 1
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpoolNd):
     """``MaxUnpool1d`` for (N, C, H, W) or (C, H, W).
 
     Args: as for the pool.
@@ -56,13 +56,13 @@ class MaxUnpool2d(_MaxUnpool):
     _dims = 2
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpoolNd):
     """``MaxUnpool1d`` for (N, C, D, H, W) or (C, D, H, W)."""
 
     _dims = 3
 
 
-class _LPPool(Shown):
+class _LPPoolNd(Shown):
     _shown = ("norm_type", "kernel_size", "stride", "ceil_mode")
     _function: ClassVar[str]
 
@@ -85,13 +85,13 @@ class _LPPool(Shown):
         )
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPoolNd):
     """Takes the ``norm_type``-norm over windows of (N, C, L) or (C, L)."""
 
     _function = "lp_pool1d"
 
 
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPoolNd):
     """Takes the ``norm_type``-norm over windows of (N, C, H, W) or (C, H, W).
 
     Example:
@@ -102,7 +102,7 @@ class LPPool2d(_LPPool):
     _function = "lp_pool2d"
 
 
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPoolNd):
     """Takes the ``norm_type``-norm over windows of (N, C, D, H, W) or (C, D, H, W)."""
 
     _function = "lp_pool3d"

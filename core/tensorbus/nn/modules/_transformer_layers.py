@@ -79,11 +79,14 @@ class _Layer(Module):
 
 
 def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
-    if not isinstance(given, str):
-        return given
-    if given not in ("relu", "gelu"):
-        raise RuntimeError(f"activation should be relu/gelu, not {given}")
-    return F.relu if given == "relu" else F.gelu
+    return _get_activation_fn(given) if isinstance(given, str) else given
+
+
+def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
+    """The function of that name; RuntimeError for others than 'relu' and 'gelu'."""
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    return F.relu if activation == "relu" else F.gelu
 
 
 class TransformerEncoderLayer(_Layer):

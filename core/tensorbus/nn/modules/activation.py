@@ -386,4 +386,6 @@ class Softmax2d(Module):
 
 
 if not TYPE_CHECKING:  # what PyTorch keeps in this module
-    __getattr__ = _attributes(__name__, others=_names_of("tensorbus.nn.modules.attention"))
+    __getattr__ = _attributes(
+        __name__, others=_names_of("tensorbus.nn.modules.attention", "tensorbus.nn.init")
+    )

@@ -14,12 +14,8 @@ from tensorbus.nn.modules.module import Module
 from tensorbus.nn.parameter import Parameter
 
 
-class _BatchNorm(Module):
-    """Normalises each channel over the batch and all other dims.
-
-    In training the mean and variance are the batch's, and running estimates follow them; in
-    evaluation they are the running estimates (or the batch's, without *track_running_stats*).
-    """
+class _NormBase(Module):
+    """The parameters and running estimates of layers that normalise each channel."""
 
     _version = 2
     _ranks: ClassVar[tuple[int, ...]]
@@ -85,6 +81,37 @@ class _BatchNorm(Module):
             allowed = " or ".join(f"{rank}D" for rank in self._ranks)
             raise ValueError(f"expected {allowed} input (got {input.dim()}D input)")
 
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+            f"affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        *rest: Any,
+    ) -> None:
+        if local_metadata.get("version", 1) < 2 and self.track_running_stats:
+            # Checkpoints from before version 2 have no count of batches.
+            key = prefix + "num_batches_tracked"
+            count = self.num_batches_tracked
+            state_dict.setdefault(
+                key, tensorbus.tensor(0, dtype=tensorbus.int64) if count is None else count
+            )
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+
+class _BatchNorm(_NormBase):
+    """Normalises each channel over the batch and all other dims.
+
+    In training the mean and variance are the batch's, and running estimates follow them; in
+    evaluation they are the running estimates (or the batch's, without *track_running_stats*).
+    """
+
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         training = self.training
@@ -115,29 +142,6 @@ class _BatchNorm(Module):
         momentum: float,
     ) -> Tensor:
         return F.batch_norm(input, mean, var, self.weight, self.bias, use_batch, momentum, self.eps)
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-            f"affine={self.affine}, bias={self.bias is not None}, "
-            f"track_running_stats={self.track_running_stats}"
-        )
-
-    def _load_from_state_dict(
-        self,
-        state_dict: dict[str, Any],
-        prefix: str,
-        local_metadata: dict[str, Any],
-        *rest: Any,
-    ) -> None:
-        if local_metadata.get("version", 1) < 2 and self.track_running_stats:
-            # Checkpoints from before version 2 have no count of batches.
-            key = prefix + "num_batches_tracked"
-            count = self.num_batches_tracked
-            state_dict.setdefault(
-                key, tensorbus.tensor(0, dtype=tensorbus.int64) if count is None else count
-            )
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
 
 class BatchNorm1d(_BatchNorm):

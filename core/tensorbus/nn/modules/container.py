@@ -11,7 +11,7 @@ from typing import Any, Self
 from tensorbus._base.public_place import show_in
 from tensorbus._base.warning import warn_user
 from tensorbus.nn.modules._shared import iter_pairs
-from tensorbus.nn.modules.module import Module, indent
+from tensorbus.nn.modules.module import Module, _addindent
 from tensorbus.nn.modules.parameter_containers import ParameterDict, ParameterList
 
 
@@ -203,7 +203,7 @@ class ModuleList(_ModuleSequence):
             line = f"({indices[0]}): {text}"
             if len(indices) > 1:
                 line = f"({indices[0]}-{indices[-1]}): {len(indices)} x {text}"
-            lines.append(indent(line))
+            lines.append(_addindent(line))
         inside = "\n  " + "\n  ".join(lines) + "\n" if lines else ""
         return f"{self._get_name()}({inside})"
 

@@ -14,16 +14,21 @@ from tensorbus.nn import functional as F
 from tensorbus.nn import init
 from tensorbus.nn.modules._shared import as_tuple
 from tensorbus.nn.modules.module import Module
+from tensorbus.nn.modules.utils import (  # noqa: F401 -- names that programs import from here
+    _pair,
+    _reverse_repeat_tuple,
+    _single,
+    _triple,
+)
 from tensorbus.nn.parameter import Parameter
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """What all convolutions share: arguments, checks, parameters, ``repr``."""
+    """What all convolutions share: checks, parameters, ``repr``; sizes are tuples."""
 
-    _dims: ClassVar[int]
-    _transposed: ClassVar[bool] = False
+    padding: Any
     weight: Tensor
     bias: Tensor | None
 
@@ -31,16 +36,17 @@ class _ConvNd(Module):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any,
-        padding: Any,
-        dilation: Any,
-        output_padding: Any,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: str | tuple[int, ...],
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
         groups: int,
         bias: bool,
-        padding_mode: str,
-        device: Any,
-        dtype: Any,
+        padding_mode: str = "zeros",  # programs of before 1.1 pass none
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         if groups <= 0:
@@ -49,6 +55,13 @@ class _ConvNd(Module):
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups != 0:
             raise ValueError("out_channels must be divisible by groups")
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(
+                    f"Invalid padding string {padding!r}, should be one of {('same', 'valid')}"
+                )
+            if padding == "same" and any(step != 1 for step in stride):
+                raise ValueError("padding='same' is not supported for strided convolutions")
         if padding_mode not in _PADDING_MODES:
             raise ValueError(
                 f"padding_mode must be one of {_PADDING_MODES}, but got "
@@ -56,16 +69,16 @@ class _ConvNd(Module):
             )
         self.in_channels = in_channels
         self.out_channels = out_channels
-        self.kernel_size = as_tuple(kernel_size, self._dims)
-        self.stride = as_tuple(stride, self._dims)
-        self.padding = self._checked_padding(padding)
-        self.dilation = as_tuple(dilation, self._dims)
-        self.transposed = self._transposed
-        self.output_padding = as_tuple(output_padding, self._dims)
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.dilation = dilation
+        self.transposed = transposed
+        self.output_padding = output_padding
         self.groups = groups
         self.padding_mode = padding_mode
         self._reversed_padding_repeated_twice = self._pad_widths()
-        ends = (in_channels, out_channels) if self._transposed else (out_channels, in_channels)
+        ends = (in_channels, out_channels) if transposed else (out_channels, in_channels)
         shape = (ends[0], ends[1] // groups, *self.kernel_size)
         self.weight = Parameter(tensorbus.empty(shape, device=device, dtype=dtype))
         if bias:
@@ -73,21 +86,6 @@ class _ConvNd(Module):
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
-
-    def _checked_padding(self, padding: Any) -> Any:
-        if self._transposed or not isinstance(padding, str):
-            return (
-                (padding,) * self._dims
-                if isinstance(padding, str)
-                else as_tuple(padding, self._dims)
-            )
-        if padding not in ("same", "valid"):
-            raise ValueError(
-                f"Invalid padding string {padding!r}, should be one of {('same', 'valid')}"
-            )
-        if padding == "same" and any(step != 1 for step in self.stride):
-            raise ValueError("padding='same' is not supported for strided convolutions")
-        return padding
 
     def reset_parameters(self) -> None:
         """Draw new initial values."""
@@ -102,7 +100,7 @@ class _ConvNd(Module):
         widths: list[int] = []
         if not isinstance(self.padding, str):
             return [width for width in reversed(self.padding) for _ in range(2)]
-        for dim in reversed(range(self._dims)):
+        for dim in reversed(range(len(self.kernel_size))):
             total = self.dilation[dim] * (self.kernel_size[dim] - 1)
             widths += [0, 0] if self.padding == "valid" else [total // 2, total - total // 2]
         return widths
@@ -130,6 +128,7 @@ class _ConvNd(Module):
 class _Conv(_ConvNd):
     """A convolution over ``_dims`` dims by the functional ``_function``."""
 
+    _dims: ClassVar[int]
     _function: ClassVar[str]
 
     def __init__(
@@ -149,11 +148,12 @@ class _Conv(_ConvNd):
         super().__init__(
             in_channels,
             out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            0,
+            as_tuple(kernel_size, self._dims),
+            as_tuple(stride, self._dims),
+            padding if isinstance(padding, str) else as_tuple(padding, self._dims),
+            as_tuple(dilation, self._dims),
+            False,
+            (0,) * self._dims,
             groups,
             bias,
             padding_mode,
@@ -231,63 +231,31 @@ class Conv3d(_Conv):
     _function = "conv3d"
 
 
-class _ConvTranspose(_ConvNd):
-    """A transposed convolution over ``_dims`` dims by the functional ``_function``."""
-
-    _transposed = True
-    _function: ClassVar[str]
+class _ConvTransposeNd(_ConvNd):
+    """A transposed convolution, which finds its output's size; takes what ``_ConvNd`` takes."""
 
     def __init__(
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: int | Sequence[int],
-        stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0,
-        output_padding: int | Sequence[int] = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: int | Sequence[int] = 1,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: tuple[int, ...],
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        *args: Any,
+        **kwargs: Any,
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            output_padding,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return getattr(F, self._function)(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            self._output_padding(
-                input,
-                output_size,
-                self.stride,
-                self.padding,
-                self.kernel_size,
-                self._dims,
-                self.dilation,
-            ),
-            self.groups,
-            self.dilation,
-        )
+            in_channels, out_channels, kernel_size, stride, padding, dilation, transposed,
+            output_padding, groups, bias, padding_mode, *args, **kwargs,
+        )  # fmt: skip
 
     def _output_padding(
         self,
@@ -328,6 +296,67 @@ class _ConvTranspose(_ConvNd):
                     f"from {smallest} to {largest} (for an input of {input.size()[2:]})"
                 )
         return tuple(size - low for size, low in zip(wanted, smallest, strict=True))
+
+
+_ConvTransposeMixin = _ConvTransposeNd
+
+
+class _ConvTranspose(_ConvTransposeNd):
+    """A transposed convolution over ``_dims`` dims by the functional ``_function``."""
+
+    _dims: ClassVar[int]
+    _function: ClassVar[str]
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: int | Sequence[int] = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            as_tuple(kernel_size, self._dims),
+            as_tuple(stride, self._dims),
+            as_tuple(padding, self._dims),
+            as_tuple(dilation, self._dims),
+            True,
+            as_tuple(output_padding, self._dims),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        return getattr(F, self._function)(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            self._output_padding(
+                input,
+                output_size,
+                self.stride,
+                self.padding,
+                self.kernel_size,
+                self._dims,
+                self.dilation,
+            ),
+            self.groups,
+            self.dilation,
+        )
 
 
 class ConvTranspose1d(_ConvTranspose):

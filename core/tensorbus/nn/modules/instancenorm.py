@@ -9,12 +9,12 @@ from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.absent import names_of as _names_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
-from tensorbus.nn.modules.batchnorm import _BatchNorm
+from tensorbus.nn.modules.batchnorm import _NormBase
 
 __all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
 
 
-class _InstanceNorm(_BatchNorm):
+class _InstanceNorm(_NormBase):
     """Normalises each channel of each sample over all other dims, which are ``_dims``.
 
     The input may lack the batch. With *track_running_stats* the estimates are used in evaluation.

@@ -132,4 +132,7 @@ class Bilinear(Module):
 
 
 if not TYPE_CHECKING:  # what PyTorch keeps in this module
-    __getattr__ = _attributes(__name__, others=_names_of("tensorbus.nn.modules.lazy_layers"))
+    __getattr__ = _attributes(
+        __name__,
+        others=_names_of("tensorbus.nn.modules.lazy_layers", "tensorbus.nn.modules.attention"),
+    )

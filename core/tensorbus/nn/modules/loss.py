@@ -367,6 +367,8 @@ if not TYPE_CHECKING:  # what PyTorch keeps in this module
     __getattr__ = _attributes(
         __name__,
         others=_names_of(
-            "tensorbus.nn.modules.margin_losses", "tensorbus.nn.modules.sequence_losses"
+            "tensorbus.nn.modules.margin_losses",
+            "tensorbus.nn.modules.sequence_losses",
+            "tensorbus.nn.functional.helpers",
         ),
     )

@@ -35,7 +35,6 @@ __all__ = [
     "RemovableHandle",
     "_IncompatibleKeys",
     "clear_grad",
-    "indent",
     "register_module_backward_hook",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
@@ -58,7 +57,7 @@ def typename(value: object) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def indent(text: str, by: int = 2) -> str:
+def _addindent(text: str, by: int = 2) -> str:
     """Indent every line but the first; blank lines stay empty."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(" " * by + line if line.strip() else "" for line in rest)])
@@ -371,7 +370,7 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
 
     def __repr__(self) -> str:
         extra = self.extra_repr()
-        children = [f"({name}): {indent(repr(child))}" for name, child in self._modules.items()]
+        children = [f"({name}): {_addindent(repr(child))}" for name, child in self._modules.items()]
         if not children and "\n" not in extra:
             return f"{self._get_name()}({extra})"
         lines = [*(extra.split("\n") if extra else ()), *children]

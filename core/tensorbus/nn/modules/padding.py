@@ -9,6 +9,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
 from tensorbus.nn.modules._shared import as_tuple
 from tensorbus.nn.modules.module import Module
+from tensorbus.nn.modules.utils import _ntuple, _pair, _quadruple  # noqa: F401 -- PyTorch's names
 
 
 class _Pad(Module):
@@ -28,7 +29,7 @@ class _Pad(Module):
         return str(self.padding)
 
 
-class _ConstantPad(Module):
+class _ConstantPadNd(Module):
     _dims: ClassVar[int]
 
     def __init__(self, padding: int | Sequence[int], value: float) -> None:
@@ -43,37 +44,37 @@ class _ConstantPad(Module):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPadNd):
     """Pads the last dim with ``value``."""
 
     _dims = 1
 
 
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPadNd):
     """Pads the last two dims with ``value``: (left, right, top, bottom)."""
 
     _dims = 2
 
 
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPadNd):
     """Pads the last three dims with ``value``."""
 
     _dims = 3
 
 
-class _ZeroPad(_Pad):
-    _mode = "constant"
+class _ZeroPad(_ConstantPadNd):
+    def __init__(self, padding: int | Sequence[int]) -> None:
+        super().__init__(padding, 0.0)
 
-    value = 0.0
+    def extra_repr(self) -> str:
+        return str(self.padding)
 
 
-class ZeroPad1d(_ZeroPad):
+class ZeroPad1d(_ZeroPad, ConstantPad1d):
     """Pads the last dim with zeros."""
 
-    _dims = 1
 
-
-class ZeroPad2d(_ZeroPad):
+class ZeroPad2d(_ZeroPad, ConstantPad2d):
     """Pads the last two dims with zeros: (left, right, top, bottom); negative widths crop.
 
     Example:
@@ -81,28 +82,28 @@ class ZeroPad2d(_ZeroPad):
         torch.Size([1, 5, 5])
     """
 
+
+class ZeroPad3d(_ZeroPad, ConstantPad3d):
+    """Pads the last three dims with zeros."""
+
+
+class _ReflectionPadNd(_Pad):
+    _mode = "reflect"
+
+
+class ReflectionPad1d(_ReflectionPadNd):
+    """Pads the last dim with its mirror image, the edge excluded."""
+
+    _dims = 1
+
+
+class ReflectionPad2d(_ReflectionPadNd):
+    """Pads the last two dims with their mirror image, the edge excluded."""
+
     _dims = 2
 
 
-class ZeroPad3d(_ZeroPad):
-    """Pads the last three dims with zeros."""
-
-    _dims = 3
-
-
-class ReflectionPad1d(_Pad):
-    """Pads the last dim with its mirror image, the edge excluded."""
-
-    _dims, _mode = 1, "reflect"
-
-
-class ReflectionPad2d(_Pad):
-    """Pads the last two dims with their mirror image, the edge excluded."""
-
-    _dims, _mode = 2, "reflect"
-
-
-class ReflectionPad3d(_Pad):
+class ReflectionPad3d(_ReflectionPadNd):
     """Pads the last three dims with their mirror image, the edge excluded.
 
     Example:
@@ -110,22 +111,26 @@ class ReflectionPad3d(_Pad):
         torch.Size([1, 2, 5, 5, 5])
     """
 
-    _dims, _mode = 3, "reflect"
+    _dims = 3
 
 
-class ReplicationPad1d(_Pad):
+class _ReplicationPadNd(_Pad):
+    _mode = "replicate"
+
+
+class ReplicationPad1d(_ReplicationPadNd):
     """Pads the last dim with its edge."""
 
-    _dims, _mode = 1, "replicate"
+    _dims = 1
 
 
-class ReplicationPad2d(_Pad):
+class ReplicationPad2d(_ReplicationPadNd):
     """Pads the last two dims with their edge."""
 
-    _dims, _mode = 2, "replicate"
+    _dims = 2
 
 
-class ReplicationPad3d(_Pad):
+class ReplicationPad3d(_ReplicationPadNd):
     """Pads the last three dims with their edge.
 
     Example:
@@ -133,22 +138,26 @@ class ReplicationPad3d(_Pad):
         torch.Size([1, 2, 5, 5, 5])
     """
 
-    _dims, _mode = 3, "replicate"
+    _dims = 3
 
 
-class CircularPad1d(_Pad):
+class _CircularPadNd(_Pad):
+    _mode = "circular"
+
+
+class CircularPad1d(_CircularPadNd):
     """Pads the last dim as if it went round."""
 
-    _dims, _mode = 1, "circular"
+    _dims = 1
 
 
-class CircularPad2d(_Pad):
+class CircularPad2d(_CircularPadNd):
     """Pads the last two dims as if they went round."""
 
-    _dims, _mode = 2, "circular"
+    _dims = 2
 
 
-class CircularPad3d(_Pad):
+class CircularPad3d(_CircularPadNd):
     """Pads the last three dims as if they went round.
 
     Example:
@@ -156,4 +165,4 @@ class CircularPad3d(_Pad):
         torch.Size([1, 2, 5, 5, 5])
     """
 
-    _dims, _mode = 3, "circular"
+    _dims = 3

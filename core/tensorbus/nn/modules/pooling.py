@@ -31,10 +31,12 @@ from tensorbus.nn.modules._further_pools import (
 from tensorbus.nn.modules._further_pools import (
     MaxUnpool3d as MaxUnpool3d,
 )
+from tensorbus.nn.modules._further_pools import _LPPoolNd, _MaxUnpoolNd  # noqa: F401
 from tensorbus.nn.modules._shared import Shown, as_tuple
+from tensorbus.nn.modules.utils import _pair, _single, _triple  # noqa: F401 -- PyTorch's names
 
 
-class _MaxPool(Shown):
+class _MaxPoolNd(Shown):
     _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
     _function: ClassVar[str]
 
@@ -67,7 +69,7 @@ class _MaxPool(Shown):
         )
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """Takes the maximum over windows of one dim.
 
     Args: as for ``MaxPool2d``.
@@ -78,7 +80,7 @@ class MaxPool1d(_MaxPool):
     _function = "max_pool1d"
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """Takes the maximum over windows of two dims.
 
     Args:
@@ -99,7 +101,7 @@ class MaxPool2d(_MaxPool):
     _function = "max_pool2d"
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """Takes the maximum over windows of three dims.
 
     Args: as for ``MaxPool2d``.
@@ -114,15 +116,17 @@ class MaxPool3d(_MaxPool):
     _function = "max_pool3d"
 
 
-class AvgPool1d(Shown):
+class _AvgPoolNd(Shown):
+    _shown = ("kernel_size", "stride", "padding")
+
+
+class AvgPool1d(_AvgPoolNd):
     """Takes the mean over windows of one dim.
 
     Args: as for ``AvgPool2d``.
 
     Shapes: (N, C, L) or (C, L) to the same with a shorter L.
     """
-
-    _shown = ("kernel_size", "stride", "padding")
 
     def __init__(
         self,
@@ -150,8 +154,7 @@ class AvgPool1d(Shown):
         )
 
 
-class _AvgPool(Shown):
-    _shown = ("kernel_size", "stride", "padding")
+class _AvgPool(_AvgPoolNd):
     _function: ClassVar[str]
 
     def __init__(
@@ -215,7 +218,7 @@ class AvgPool3d(_AvgPool):
     _function = "avg_pool3d"
 
 
-class _AdaptiveAvgPool(Shown):
+class _AdaptiveAvgPoolNd(Shown):
     _shown = ("output_size",)
     _function: ClassVar[str]
 
@@ -227,13 +230,13 @@ class _AdaptiveAvgPool(Shown):
         return getattr(F, self._function)(input, self.output_size)
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Takes means over windows chosen so that the output's last dim has ``output_size``."""
 
     _function = "adaptive_avg_pool1d"
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Takes means over windows chosen so that the last two dims have ``output_size``.
 
     Args:
@@ -247,7 +250,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     _function = "adaptive_avg_pool2d"
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Takes means over windows chosen so that the last three dims have ``output_size``.
 
     Example:
@@ -258,7 +261,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     _function = "adaptive_avg_pool3d"
 
 
-class _AdaptiveMaxPool(Shown):
+class _AdaptiveMaxPoolNd(Shown):
     _shown = ("output_size",)
     _function: ClassVar[str]
 
@@ -271,13 +274,13 @@ class _AdaptiveMaxPool(Shown):
         return getattr(F, self._function)(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Takes maxima over windows chosen so that the output's last dim has ``output_size``."""
 
     _function = "adaptive_max_pool1d"
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Takes maxima over windows chosen so that the last two dims have ``output_size``.
 
     Args:
@@ -288,7 +291,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     _function = "adaptive_max_pool2d"
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Takes maxima over windows chosen so that the last three dims have ``output_size``.
 
     Example:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import tensorbus
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import init
 from tensorbus.nn import recurrent_functions as networks
 from tensorbus.nn.modules._recurrent import Network, RNNBase
 from tensorbus.nn.modules.module import Module
 from tensorbus.nn.parameter import Parameter
+from tensorbus.nn.utils.rnn import PackedSequence  # noqa: F401 -- PyTorch has it here too
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
@@ -290,3 +292,13 @@ class LSTMCell(RNNCellBase):
         x, *states = self._batched(input, {"hx[0]": h, "hx[1]": c})
         h, c = networks.lstm_cell(x, states, *self._weights())
         return (h, c) if input.dim() == 2 else (h.squeeze(0), c.squeeze(0))
+
+
+def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
+    """The elements of *tensor* along *dim* in the order of *permutation*; ``index_select``."""
+    warn_user(
+        "`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` "
+        "instead",
+        FutureWarning,
+    )
+    return tensor.index_select(dim, permutation)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorbus
+from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.absent import names_of as _names_of
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
@@ -29,6 +31,11 @@ __all__ = [
     "TransformerEncoder",
     "TransformerEncoderLayer",
 ]
+
+
+def _get_clones(module: Module, N: int) -> ModuleList:
+    """Copies of *module*, *N* of them."""
+    return ModuleList(copy.deepcopy(module) for _ in range(N))
 
 
 class TransformerEncoder(Module):
@@ -56,7 +63,7 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers = ModuleList(copy.deepcopy(encoder_layer) for _ in range(num_layers))
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = self.use_nested_tensor = enable_nested_tensor
@@ -120,7 +127,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = ModuleList(copy.deepcopy(decoder_layer) for _ in range(num_layers))
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 
@@ -250,3 +257,9 @@ class Transformer(Module):
                     [0., 0.]])
         """
         return tensorbus.full((sz, sz), -math.inf, device=device, dtype=dtype).triu(1)
+
+
+if not TYPE_CHECKING:  # what PyTorch's module of this path has from others
+    __getattr__ = _attributes(
+        __name__, others=_names_of("tensorbus.nn.modules._transformer_layers", "tensorbus.nn.init")
+    )
