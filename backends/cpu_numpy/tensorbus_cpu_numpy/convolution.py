@@ -1,10 +1,10 @@
 """Convolution as matrix products, forward and backward, without a loop over pixels or images.
 
-Groups, and large images with many channels, go by lines (``lines.py``) where windows move by one
+Groups, and large images with some channels, go by lines (``lines.py``) where windows move by one
 pixel. Else there are two layouts of the windows, both seen to win where the other loses:
 
 - *columns*: each image's windows as the columns of a matrix, one product for each image. Threads
-  share the batch. Best for few channels and wide images; also does groups and any geometry.
+  share the batch. Best for very few channels; also does groups and any geometry.
 - *rows*: the batch is the innermost dimension and only the horizontal taps are copied out. The
   vertical ones are rows of the same memory, which BLAS reads through an overlapping view, so a
   kernel of height 5 copies a fifth. Best for many channels and small images.
@@ -213,7 +213,7 @@ def conv2d_input(
         found = depthwise_input(g, w, at)
         if found is not None:
             return found
-    elif not _one_to_one(at) and lines.suits(g, c, groups, stride, math.prod(input_hw)):
+    elif not _one_to_one(at) and lines.suits_input(g, c, groups, stride, math.prod(input_hw)):
         found = lines.conv2d_input(g, w, at, groups)
         if found is not None:
             return found

@@ -18,18 +18,26 @@ _TOGETHER = 1 << 18
 """Elements of the lines of the images in one block."""
 _ONE_THREAD = 1 << 18
 """OpenBLAS runs products of fewer multiplications in one thread, so several may run at a time."""
-_WIDE = 64
+_WIDE = 8
 """Products of fewer filters, or channels, have too little work for each vertical tap,"""
 _LONG = 256
 """and so have those of shorter lines."""
+_MANY = 64
+"""So many channels are multiplied long enough that it does not count how many are copied."""
 
 
 def suits(x: Array, filters: int, groups: int, stride: Pair, pixels: int) -> bool:
     """Whether lines are quicker than whole windows: for groups, whose windows cost as much as those
-    of all channels and are used for fewer filters, and where products are large."""
+    of all channels and are used for fewer filters, and where lines are long."""
     if stride != (1, 1) or x.size < _FEW or x.dtype.kind != "f":
         return False
     return groups > 1 or (min(filters, x.shape[1]) >= _WIDE and pixels >= _LONG)
+
+
+def suits_input(g: Array, channels: int, groups: int, stride: Pair, pixels: int) -> bool:
+    """Whether they are for the gradient of images: other ways copy no taps of a result's."""
+    few = groups > 1 or min(g.shape[1], _MANY) <= channels
+    return few and suits(g, channels, groups, stride, pixels)
 
 
 def horizontal_taps(planes: Array, at: Windows) -> Array:
