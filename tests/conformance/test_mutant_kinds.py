@@ -184,6 +184,7 @@ BACKWARD = {
     **dict.fromkeys(("sampled_spread", "sampled_products"), "nn.functional.grid_sample"),
     "lstm_layer_backward": "lstm",
     "gru_layer_backward": "gru", "rnn_layer_backward": "rnn_tanh",
+    "recurrent_products": "gru rnn_tanh",
     **dict.fromkeys(("normalize_input", "normalize_weight"), NORMS),
 }  # fmt: skip
 RECURRENT = ("lstm_layer", "gru_layer", "rnn_layer")
@@ -234,8 +235,9 @@ def harmless(kind: str, op: str) -> bool:
     and what it returns is not kept. What ``uniform`` and ``normal`` get are numbers, which alone
     say what is drawn. ``argsort_down`` takes no int64, which it returns. A bag and sampled planes
     get views made for each call, a recurrent layer such a product, and weights that lie apart, all
-    but the simplest several. CTC gets a softmax of its own for each call; its backward pass gets
-    the losses too, which differ where its other operands do.
+    but the simplest several; its products get views made for each call, and slopes, which differ
+    where their other operands do. CTC gets a softmax of its own for each call; its backward pass
+    gets the losses too, which differ where its other operands do.
     """
     if op in ("uniform", "normal"):
         return kind not in ("third-call", "shared-scratch", "large-results-in-turn", "two-threads")
@@ -255,14 +257,14 @@ def harmless(kind: str, op: str) -> bool:
             *RECURRENT,
         )
     if kind == "memo-by-first-value":
-        return op == "ctc_loss_backward"
+        return op in ("ctc_loss_backward", "recurrent_products")
     if kind == "nine-dimensions":
         return op not in (*POINTWISE, *ALONG, *ORDERS, *OF_MANY, "concatenate")
     if kind == "one-element":  # the gradient of a mean has no dimensions
         few = "lstm", "gru", "bag", "sampled", "ctc"
         return op == "cross_entropy_backward" or op in OF_MANY or op.startswith(few)
     if kind == "windows":
-        few = "flatnonzero", "bag_rows", "ctc_loss", *RECURRENT
+        few = "flatnonzero", "bag_rows", "ctc_loss", "recurrent_products", *RECURRENT
         return op.partition("_backward")[0] in few
     return kind == "shared-scratch" and op == "flatnonzero"
 

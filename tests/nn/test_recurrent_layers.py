@@ -303,3 +303,18 @@ def test_an_lstm_of_other_lengths_in_turn_keeps_nothing_of_those_before(both: bo
             results += [first.detach(), leaf.grad, *(p.grad.clone() for p in layer.parameters())]
         for got, wanted in zip(found, expected, strict=True):
             tensorbus.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("alone", ["weight_ih_l0", "weight_hh_l0_reverse"])
+def test_a_weight_alone_gets_the_gradient_that_it_gets_beside_others(name: str, alone: str) -> None:
+    layer, x = getattr(nn, name)(3, 4, bidirectional=True), tensorbus.randn(5, 2, 3)
+    layer(x)[0].square().sum().backward()
+    weight = layer.get_parameter(alone)
+    expected = weight.grad
+    layer.zero_grad()
+    for p in layer.parameters():
+        p.requires_grad_(p is weight)
+    layer(x)[0].square().sum().backward()
+    tensorbus.testing.assert_close(weight.grad, expected, rtol=1e-5, atol=1e-6)
+    assert all(p.grad is None for p in layer.parameters() if p is not weight)

@@ -31,6 +31,13 @@ def _sigmoid(z: Array, out: Array, one: Array) -> None:
     np.reciprocal(out, out)
 
 
+@_offer
+def recurrent_products(
+    gz: Array, gs: Array, x: Array, y: Array, h: Array, sizes: Sizes, back: bool
+) -> tuple[Array, Array]:
+    return np.dot(gz.T, x), np.dot(gs.T, common.before_each(y, h, sizes, back))
+
+
 # -- gated recurrent units -----------------------------------------------------------------------
 @_offer
 def gru_layer(x: Array, h: Array, weights: Sequence[Array], sizes: Sizes) -> tuple[Array, ...]:

@@ -101,7 +101,7 @@ rows nn.padding pad unpad
 rows nn.pooling max_pool2d max_pool2d_indices max_pool2d_backward picked unpooled avg_pool2d
 rows nn.pooling avg_pool2d_backward
 rows nn.recurrent lstm_layer lstm_layer_backward gru_layer gru_layer_backward rnn_layer
-rows nn.recurrent rnn_layer_backward
+rows nn.recurrent rnn_layer_backward recurrent_products
 rows nn.resampling resampled sampled sampled_spread sampled_products
 rows nn.volumes conv3d conv3d_input conv3d_weight
 rows pointwise.airy airy_ai

@@ -19,6 +19,7 @@ from tensorbus.ops.nn.recurrent_steps import (
     of_input,
     of_lstm,
     of_weights,
+    products,
     rnn,
     rnn_backward,
 )
@@ -85,4 +86,11 @@ row("rnn_layer_backward", "gy:T?, gh:T?, y:T, h:T, weights:T*, relu, sizes",
         "those of its results.",
     composite=lambda F, gy, gh, y, h, weights, relu, sizes:
         rnn_backward(F, gy, gh, y, h, weights, relu, sizes))
+row("recurrent_products", "gz:T, gs:T, x:T, y:T, h:T, sizes, back",
+    results="gw:same gu:same", domain="float",
+    doc="The derivatives of a direction's weights w and u: the products, over all elements, of "
+        "*gz*, which is of what the input gives, and *x*, and of *gs*, which is of what the state "
+        "does, and the state that each finds: of *y* and, at first, *h*; with *sizes* as of "
+        "``lstm_layer``, from the last step where it goes *back*.",
+    composite=lambda F, gz, gs, x, y, h, sizes, back: products(F, gz, gs, x, y, h, sizes, back))
 # fmt: on

@@ -320,12 +320,14 @@ def of_weights(
     for of_z, of_s, first, out, w, back in ways:
         wants = wanted[len(found) :][:each]
         made: list[Any] = [None, None]
-        turned = F.permute(of_z, (1, 0))
-        if wants[0]:
-            made[0] = F.matmul(turned, x)
-        if wants[1]:
-            before = _before(F, out, first, sizes, back)
-            made[1] = F.matmul(turned if same else F.permute(of_s, (1, 0)), before)
+        if same:
+            of_s = of_z
+        if wants[0] and wants[1]:
+            made = list(F.recurrent_products(of_z, of_s, x, out, first, sizes, back))
+        elif wants[0]:
+            made[0] = _product(F, of_z, x)
+        elif wants[1]:
+            made[1] = _product(F, of_s, _before(F, out, first, sizes, back))
         if w.b is not None:
             of_b = F.sum(of_z, (0,))
             made += [of_b, of_b if same else F.sum(of_s, (0,))]
@@ -333,6 +335,17 @@ def of_weights(
             made.append(None)
         found += made
     return found
+
+
+def _product(F: Any, g: Any, x: Any) -> Any:
+    return F.matmul(F.permute(g, (1, 0)), x)
+
+
+def products(
+    F: Any, gz: Any, gs: Any, x: Any, y: Any, h: Any, sizes: Sizes, back: bool
+) -> tuple[Any, Any]:
+    """The gradients of the weights of a direction, of the input and of the state."""
+    return _product(F, gz, x), _product(F, gs, _before(F, y, h, sizes, back))
 
 
 def of_lstm(
