@@ -118,6 +118,15 @@ def test_orders_beyond_the_second() -> None:
         assert g.item() == pytest.approx(value, rel=1e-12)
 
 
+@pytest.mark.parametrize("op", ["softmax", "log_softmax"])
+def test_empties_have_a_second_derivative(op: str) -> None:
+    x = tb.ones(2, 3, requires_grad=True)
+    y = getattr(x[:0], op)(0)
+    (g,) = tb.autograd.grad(y.sum(), x, create_graph=True)
+    (second,) = tb.autograd.grad(g.sum(), x)
+    assert second.tolist() == [[0.0] * 3] * 2
+
+
 def test_create_graph_puts_history_into_dot_grad() -> None:
     x = leaf(3.0)
     (x**3).sum().backward(create_graph=True)

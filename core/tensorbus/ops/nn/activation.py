@@ -8,6 +8,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.batches import drawn_for
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
@@ -18,7 +19,7 @@ from tensorbus.op_engine.public import public
 from tensorbus.ops.pointwise.compositions import sigmoid_in_rule
 from tensorbus.ops.pointwise.declaring import refuse_complex, unary
 from tensorbus.ops.random.random import draw_uniform
-from tensorbus.rows.registry import row
+from tensorbus.rows.registry import ROWS, row
 
 # fmt: off
 row("softmax", "x:T, dim",
@@ -222,8 +223,10 @@ def over_dim(name: str, x: Tensor, dim: int, dtype: Any) -> Tensor:
     x = as_float(x, dtype)
     if not x._s:
         return over_dim(name, x.reshape(1), 0, None).reshape(())
-    if not x._s.numel():
-        return x.clone()
+    if not x._s.numel():  # no maximum is there; a copy would have no second derivative
+        made = core("exp")(x)
+        name_node(made, ROWS[name].node_name)
+        return made
     return core(name)(x, d)
 
 
