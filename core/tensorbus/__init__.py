@@ -168,7 +168,7 @@ _LATER = {
     **dict.fromkeys(
         "UntypedStorage TypedStorage is_storage BFloat16Storage BoolStorage ByteStorage "
         "CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage FloatStorage "
-        "HalfStorage IntStorage LongStorage ShortStorage".split(),
+        "HalfStorage IntStorage LongStorage ShortStorage Storage".split(),
         "storage",
     ),
     **dict.fromkeys(

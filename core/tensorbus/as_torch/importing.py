@@ -15,6 +15,8 @@ from tensorbus._base.module_paths import keep
 from tensorbus._base.pytorch_paths import FUNCTIONS
 
 OURS, THEIRS = "tensorbus", "torch"
+BESIDE = {"functorch": "tensorbus.func.functorch"}
+"""Packages that come with PyTorch, and what they are here."""
 
 
 class Alias:
@@ -27,6 +29,8 @@ class Alias:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         top, _, below = name.partition(".")
+        if name in BESIDE:
+            return ModuleSpec(name, _Same(), origin="tensorbus.as_torch")  # type: ignore[arg-type]
         if top != THEIRS:
             return None
         if below and importlib.util.find_spec(f"{OURS}.{below}") is None:
@@ -50,7 +54,8 @@ class _Same:
     """Loads a module of ours under PyTorch's name: the same object, which stays as it is."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = importlib.import_module(OURS + spec.name.removeprefix(THEIRS))
+        ours = BESIDE.get(spec.name) or OURS + spec.name.removeprefix(THEIRS)
+        module = importlib.import_module(ours)
         self.spec = module.__spec__
         return module
 

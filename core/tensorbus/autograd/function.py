@@ -223,6 +223,14 @@ class Function(FunctionCtx):
         return made[0] if single else tuple(made)
 
 
+class InplaceFunction(Function):
+    """A function that may write to its input: what older programs derive theirs from."""
+
+    def __init__(self, inplace: bool = False):
+        super().__init__()
+        self.inplace = inplace
+
+
 def once_differentiable(f: Callable[..., Any]) -> Callable[..., Any]:
     """For a ``backward`` that cannot be differentiated again: doing so is then an error."""
     import functools

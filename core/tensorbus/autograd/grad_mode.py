@@ -70,6 +70,9 @@ def run_switched(on: bool, function: Callable[..., T], *args: Any) -> T:
             raise
 
 
+_DecoratorContextManager = Decorator  # the name under which programs derive from it
+
+
 class _Mode(Decorator):
     mode = True
     _before: bool | None = None

@@ -114,6 +114,10 @@ def _elsewhere(name: str) -> _Any:
         from tensorbus.nn.parallel.comm_hook import GradBucket
 
         return GradBucket
+    if name == "_get_default_group":
+        from tensorbus.distributed.world import current
+
+        return lambda: current().default_group()
     return None
 
 

@@ -19,6 +19,7 @@ from tensorbus.optim.complex_parameters import PartsOfState
 from tensorbus.utils.hooks import HookTable, RemovableHandle
 
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+_params_t = ParamsT  # its name until 2.0
 
 
 class _Required:

@@ -21,6 +21,8 @@ HalfStorage = LEGACY["HalfStorage"]
 IntStorage = LEGACY["IntStorage"]
 LongStorage = LEGACY["LongStorage"]
 ShortStorage = LEGACY["ShortStorage"]
+Storage = FloatStorage  # that of the default dtype
+_StorageBase = UntypedStorage
 show_in(__name__, [(c.__name__, c) for c in (UntypedStorage, TypedStorage)])
 
 

@@ -19,6 +19,9 @@ class NonDynamicallyQuantizableLinear(Linear):
     """``Linear`` under the name that PyTorch shows for the output's projection."""
 
 
+_LinearWithBias = NonDynamicallyQuantizableLinear  # its name in 1.6 to 1.8
+
+
 class MultiheadAttention(Module):
     """Attention of several heads, each with projections of its own.
 

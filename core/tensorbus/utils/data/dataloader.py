@@ -31,7 +31,7 @@ T_co = TypeVar("T_co", covariant=True)
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
-class _Endless(Sampler[None]):
+class _InfiniteConstantSampler(Sampler[None]):
     """The requests for a stream, which has no indices."""
 
     def __iter__(self) -> Iterator[None]:
@@ -230,7 +230,7 @@ class DataLoader(Generic[T_co]):
 
     def _default_sampler(self, shuffle: bool) -> Any:
         if isinstance(self.dataset, IterableDataset):
-            return _Endless()
+            return _InfiniteConstantSampler()
         if shuffle:
             return RandomSampler(self.dataset, generator=self.generator)
         return SequentialSampler(self.dataset)
