@@ -97,6 +97,17 @@ def test_sums_of_squares(name, shape, dims):
         np.testing.assert_allclose(found, expected.astype(np.float64), rtol=32 * np.finfo(name).eps)
 
 
+@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize("n", [0, 1, 8192, 8193, 16_384, 100_001])
+def test_norms_of_all_elements(name: str, n: int) -> None:
+    x = np.random.default_rng(n).standard_normal((n, 1)).astype(name)
+    found = kernel("vector_norm", name)(x, 2.0, (0, 1))
+    expected = float(np.sqrt((x.astype(np.longdouble) ** 2).sum()))
+    assert found.dtype == name and found.shape == ()
+    np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(name).eps)
+    assert kernel("vector_norm", name)(x, 1.0, (0, 1)) is NotImplemented
+
+
 def test_norms_of_many_elements_keep_what_is_not_finite_and_overflow_as_squares_do():
     x = tensorbus.full((3000,), 2.0)
     for value, expected in ((math.inf, math.inf), (-math.inf, math.inf), (1e20, math.inf)):

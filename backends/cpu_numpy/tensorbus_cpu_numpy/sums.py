@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus.plugin import Array, Kernel, dtype
+from tensorbus.plugin import Array, Kernel, dtype, may_decline
 from tensorbus.plugin.array_library import Table, into, quiet
 from tensorbus.plugin.array_library.reductions import accumulating
 from tensorbus.plugin.array_library.table import ALL, BOOL, FLOAT
@@ -82,21 +82,47 @@ def _mean(xp: Any, dtype: dtype) -> Kernel:
 
 @TABLE.row("sum_of_squares", FLOAT)
 def _sum_of_squares(xp: Any, dtype: dtype) -> Kernel | None:
-    if dtype.name not in _BLAS:
-        return None
-    own = np.dtype(dtype.name)
+    return quiet(_squares) if dtype.name in _BLAS else None
 
-    def sum_of_squares(x: Array, dims: tuple[int, ...]) -> Array:
-        kept = x.shape[: x.ndim - len(dims)]
-        if x.size < _SMALL:
-            return _reduce(x * x, dims)
-        if x.flags.c_contiguous and dims[0] == len(kept) and dims[-1] == x.ndim - 1:
-            made = _dots(x.reshape(-1, math.prod(x.shape[len(kept) :]))).reshape(kept)
-        else:
-            made = total(x * x, dims)
-        return made.astype(own, copy=False)
 
-    return quiet(sum_of_squares)
+def _squares(x: Array, dims: tuple[int, ...]) -> Array:
+    kept = x.shape[: x.ndim - len(dims)]
+    if x.size < _SMALL:
+        return _reduce(x * x, dims)
+    if x.flags.c_contiguous and dims[0] == len(kept) and dims[-1] == x.ndim - 1:
+        made = _dots(x.reshape(-1, math.prod(x.shape[len(kept) :]))).reshape(kept)
+    else:
+        made = total(x * x, dims)
+    return made.astype(x.dtype, copy=False)
+
+
+@TABLE.row("vector_norm", FLOAT)
+def _vector_norm(xp: Any, dtype: dtype) -> Kernel | None:
+    return quiet(_root_of_squares) if dtype.name in _BLAS else None
+
+
+@may_decline
+def _root_of_squares(x: Array, order: float, dims: tuple[int, ...]) -> Array:
+    """The norm of order 2 alone; others are composed."""
+    if order != 2:
+        return NotImplemented
+    if len(dims) == x.ndim and x.flags.c_contiguous:
+        return x.dtype.type(math.sqrt(_square(x.reshape(-1))))
+    return np.sqrt(_squares(x, dims))
+
+
+def _square(x: Array) -> Any:
+    """The product of a contiguous array of one dimension with itself."""
+    n = x.size
+    if n <= _DOT:
+        return x.dot(x)
+    size = n // _DOT * _DOT
+    blocks = x[:size].reshape(-1, _DOT)
+    made = _reduce(np.vecdot(blocks, blocks), 0, np.float64)
+    if size == n:
+        return made
+    tail = x[size:]
+    return made + tail.dot(tail)
 
 
 def _dots(x: Array) -> Array:
@@ -121,6 +147,9 @@ def total(x: Array, dims: tuple[int, ...]) -> Array:
     shape = x.shape
     if dims == (0,) and len(shape) == 2:
         n = shape[0]
+        if n % _STACK == 0 and 0 < n <= _STACK * _STACK:
+            parts = np.matmul(ones(_STACK, x.dtype), x.reshape(n // _STACK, _STACK, shape[1]))
+            return _reduce(parts, 0, np.float64)
         return _middle(x[None])[0] if n > _STACK else np.matmul(ones(n, x.dtype), x)
     # The last run of neighbouring dimensions first: it makes what is left smallest.
     stop = dims[-1] + 1

@@ -112,6 +112,8 @@ def as_float(value: Any) -> Any:
 
 def as_number(value: Any) -> Any:
     """The number that a value stands for; None where PyTorch refuses it for one."""
+    if type(value) is int or type(value) is float:
+        return value
     if isinstance(value, np.bool_):
         return float(value)  # PyTorch's own bool alone is a truth value among numbers
     if isinstance(value, np.number) or is_number(value):

@@ -71,7 +71,10 @@ def matrix_norm(
         shown = " ".join(map(str, dims))
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {shown}")
     rank = len(x._s)
-    rows, columns = wrap_dim(dims[0], rank), wrap_dim(dims[1], rank)
+    if dims == (-2, -1):
+        rows, columns = rank - 2, rank - 1
+    else:
+        rows, columns = wrap_dim(dims[0], rank), wrap_dim(dims[1], rank)
     if rows == columns:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({rows}, {columns})")
     if ord == "fro":

@@ -139,7 +139,8 @@ def vector_norm(
     >>> tensorbus.linalg.vector_norm(tensorbus.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    check_tensors("linalg_vector_norm", x=x)
+    if not isinstance(x, Tensor):
+        raise type_error("linalg_vector_norm", "x", 1, "Tensor", x)
     order = as_number(ord)
     if order is None:
         raise type_error("linalg_vector_norm", "ord", 2, "Number", ord)
@@ -148,10 +149,10 @@ def vector_norm(
         raise RuntimeError(
             "linalg.vector_norm: Expected a non-complex scalar as the order of norm."
         )
-    ord = order
-    x = prepared("linalg.vector_norm", x, dtype)
-    rank, size = len(x._s), tuple(x._s)
-    given = dims = wrap_dims(dim, rank)
+    if dtype is not None or x._k.dtype.category < dtypes.FLOAT:
+        x = prepared("linalg.vector_norm", x, dtype)
+    size, rank = x._s, len(x._s)
+    given = dims = tuple(range(rank)) if dim is None else wrap_dims(dim, rank)
     if x._k.is_complex:
         if order == 2:  # by parts: the absolute value has no second derivative at 0, its square has
             x, dims = view_as_real(x), (*dims[:rank], rank)
@@ -163,7 +164,7 @@ def vector_norm(
         _refuse_empty(x, order, dim, dims)
     r = core("vector_norm")(x, order, dims)
     if keepdim:
-        r = core("view")(r, kept(size, given))
+        r = core("view")(r, kept(tuple(size), given))
         if r._e is not None:
             name_node(r, "LinalgVectorNormBackward0")
     return r
