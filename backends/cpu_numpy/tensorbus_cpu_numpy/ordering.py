@@ -176,11 +176,15 @@ def _normal(xp: Any, dtype: dtype) -> Kernel | None:
         half = -(-n // 2)
         made = np.empty((2, half), np.float32)
         scratch = np.empty(min(half, _DRAWN), np.float32)
+        few = half <= _DRAWN
+        if few:  # the state is set once
+            _draw(made.reshape(-1), key, offset, 0)
         for start in range(0, half, _DRAWN):
             radius, angle = made[:, start : start + _DRAWN]
             cosine = scratch[: len(radius)]
-            _draw(radius, key, offset, start)
-            _draw(angle, key, offset, half + start)
+            if not few:
+                _draw(radius, key, offset, start)
+                _draw(angle, key, offset, half + start)
             np.subtract(one, np.multiply(radius, _STEP, radius), radius)
             np.multiply(np.log(radius, radius), factor, radius)
             np.sqrt(radius, radius)
