@@ -143,6 +143,9 @@ def test_matrices_for_lapack_and_back(name, n):
     back = transposing.row_major(columns)
     assert back.flags.c_contiguous and np.array_equal(back, x)
     assert np.shares_memory(back, columns) is (n * n >= transposing.MANY or n == 1)
+    of_lower = transposing.lower_row_major(lower)
+    assert of_lower.flags.c_contiguous and np.array_equal(of_lower, np.tril(x))
+    assert np.shares_memory(of_lower, lower) is (n * n >= transposing.MANY or n == 1)
     wide = np.asfortranarray(np.concatenate([x, 2 * x], 1))
     assert transposing.row_major(wide).flags.c_contiguous
     assert np.array_equal(transposing.row_major(wide), wide)

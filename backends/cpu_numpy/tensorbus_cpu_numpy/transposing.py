@@ -76,6 +76,23 @@ def lower_column_major(a: Array) -> Array:
     return made.T
 
 
+def lower_row_major(a: Array) -> Array:
+    """A square matrix with zeros above its diagonal that lies column by column, row by row; a large
+    one in the same memory."""
+    x, n = a.T, len(a)
+    if a.size < MANY or not x.flags.c_contiguous:
+        return np.ascontiguousarray(a)
+    tile = _tile(_SIDE, _SIDE, a.dtype)
+    for i in range(0, n, _SIDE):
+        for j in range(0, i + 1, _SIDE):
+            above = x[j : j + _SIDE, i : i + _SIDE]
+            copy = tile[: above.shape[0], : above.shape[1]]
+            copy[...] = above
+            above[...] = 0
+            x[i : i + _SIDE, j : j + _SIDE] = copy.T
+    return x
+
+
 def row_major(a: Array) -> Array:
     """A matrix that lies column by column, row by row; a large square one in the same memory."""
     x, n = a.T, len(a)
