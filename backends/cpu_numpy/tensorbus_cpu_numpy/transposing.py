@@ -6,6 +6,8 @@ uses one element before the line is lost. A tile is read in its own order first,
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from tensorbus.plugin import Array
@@ -62,11 +64,19 @@ def column_major(a: Array) -> Array:
     return made.T
 
 
+@functools.cache
+def _above() -> Array:
+    """Where a tile is above the diagonal."""
+    above = ~np.tri(_LINES, dtype=np.bool_)
+    above.setflags(write=False)
+    return above
+
+
 def lower_column_major(a: Array) -> Array:
     """A copy of a square matrix's lower triangle, column by column, with zeros above."""
     n = len(a)
     made = np.zeros(a.shape, a.dtype)
-    tile, above = _tile(_LINES, n, a.dtype), ~np.tri(_LINES, dtype=np.bool_)
+    tile, above = _tile(_LINES, n, a.dtype), _above()
     for start in range(0, n, _LINES):
         stop = min(start + _LINES, n)
         lines = tile[: stop - start, :stop]
