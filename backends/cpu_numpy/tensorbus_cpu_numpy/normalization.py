@@ -218,7 +218,7 @@ def normalize_input(
         return layout.back(by_rows(_input_of_rows, g, rows, mean, layout.column(r), line))
     of_rows = total(g, (1,))
     sums = layout.sums(of_rows) / layout.count
-    products = layout.sums(_centred_dots(g, rows, of_rows, mean, layout.column(r))) / layout.count
+    products = layout.sums(_centred_dots(g, rows, mean, layout.column(r), of_rows)) / layout.count
     wide = r.reshape(-1).astype(np.float64)
     factor = wide if w is None else wide * w
     numbers = factor, factor * wide * wide * products, factor * sums
@@ -279,7 +279,9 @@ def _input_of_planes(
     return made
 
 
-def _centred_dots(g: Array, x: Array, sums: Array, mean: Array, scale: Array) -> Array:
+def _centred_dots(
+    g: Array, x: Array, mean: Array, scale: Array, sums: Array | None = None
+) -> Array:
     """The products of the rows of *g* and of the distances from the mean; *sums* are of *g*.
 
     The products with *x* less those of the mean, where that is within a deviation of zero.
@@ -287,6 +289,7 @@ def _centred_dots(g: Array, x: Array, sums: Array, mean: Array, scale: Array) ->
     near = np.abs(mean * scale)[:, 0] <= 1
     if 2 * np.count_nonzero(near) < len(x):
         return by_rows(_dots_of_distances, g, x, mean)
+    sums = total(g, (1,)) if sums is None else sums
     made = dots(g, x) - np.multiply(mean[:, 0], sums, dtype=np.float64)
     far = np.flatnonzero(~(near & np.isfinite(made)))
     if far.size:
@@ -309,8 +312,7 @@ def normalize_weight(g: Array, x: Array, m: Array, r: Array, dims: Dims, affine:
     if along:
         made = by_rows(_weight_of_rows, g, rows, mean, layout.column(r))
     else:
-        each = _centred_dots(g, rows, total(g, (1,)), mean, layout.column(r))
-        made = layout.sums(each) * r.reshape(-1)
+        made = layout.sums(_centred_dots(g, rows, mean, layout.column(r))) * r.reshape(-1)
     return made.astype(x.dtype, copy=False).reshape([x.shape[d] for d in affine])
 
 
