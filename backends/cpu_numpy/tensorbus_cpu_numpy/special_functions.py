@@ -73,7 +73,7 @@ def _erfinv(xp: Any, dtype: dtype) -> Kernel | None:
 
 @dataclass(frozen=True)
 class _Mended:
-    """SciPy's *function*, some of whose results are put right: in float64, or in both."""
+    """SciPy's *function* in float64, some of whose results are put right."""
 
     function: str
     wrong: Callable[[Array], Array]
@@ -119,14 +119,14 @@ def _pieces(*arrays: Array) -> Iterator[tuple[Any, ...]]:
         yield start, *[x[start : start + _PIECE] for x in arrays]
 
 
-def _offer_mended(row: str, mended: _Mended, single: bool = True) -> None:
-    """Offer it as *row* in float64; in float32 SciPy's function alone, where *single* has it so."""
+def _offer_mended(row: str, mended: _Mended) -> None:
+    """Offer it as *row* in float64, and in float32 SciPy's function alone."""
 
     def maker(xp: Any, dtype: dtype) -> Kernel | None:
         special = _special()
         if special is None or dtype.name not in _BOTH:
             return None
-        if single and dtype.name in _SINGLE:
+        if dtype.name in _SINGLE:
             found: Kernel = getattr(special, mended.function)
             return found
         return mended.kernel(special)
