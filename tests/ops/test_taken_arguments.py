@@ -91,10 +91,14 @@ def test_pytorch_gives_these_results(oracle):
     assert oracle(lambda torch: {p: outcome(torch, p) for p in PROGRAMS}) == PROGRAMS
 
 
-def test_a_factor_among_the_tensors_warns():
+def test_factors_among_the_tensors_warn_once(monkeypatch):
+    monkeypatch.setattr("tensorbus._base.warning._SHOWN", set())
     x = tensorbus.ones(2)
-    with pytest.warns(UserWarning, match="This overload of add is deprecated:"):
+    with pytest.warns(UserWarning, match="This overload of add is deprecated:") as shown:
         tensorbus.add(x, 2, x)
+        x.addcmul_(2, x, x)
+        tensorbus.add(x, 2, x)
+    assert len(shown) == 1
 
 
 @pytest.mark.parametrize(

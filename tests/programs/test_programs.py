@@ -64,13 +64,17 @@ def told(program: str, library: Any) -> list[str]:
         lines.append(f"{category.__name__} at {where}: {' '.join(str(message).split())}")
 
     given = {"__name__": "__main__", "torch": library, "np": np, "copy": copy, "out": out}
+    before, wanted = library.is_warn_always_enabled(), program.startswith("#! warnings")
     with warnings.catch_warnings():
-        warnings.simplefilter("always" if program.startswith("#! warnings") else "ignore")
+        warnings.simplefilter("always" if wanted else "ignore")
         warnings.showwarning = warned
+        library.set_warn_always(wanted)  # those too that are shown once in a process
         try:
             exec(compile(program, "<program>", "exec"), given)
         except Exception as error:
             lines.append(f"{type(error).__name__}: {error}".splitlines()[0])
+        finally:
+            library.set_warn_always(before)
     return lines
 
 

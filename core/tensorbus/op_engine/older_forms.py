@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorbus._base.warning import warn_user
+from tensorbus._base.warning import warn_once
 from tensorbus.op_engine.argument_values import as_number
 
 _ONE = 1
@@ -49,11 +49,12 @@ def without_factors(
     for position, name in zip(positions, factors, strict=False):
         old.insert(position, f"Number {name}")
     ones = ", ".join(f"Number {name} = 1" for name in factors)
-    warn_user(
+    warn_once(
+        "older order of factors",  # of any function, as PyTorch does
         f"This overload of {function} is deprecated:\n"
         f"\t{function}({', '.join(old[method:])})\n"
         "Consider using one of the following signatures instead:\n"
-        f"\t{function}({new}, *, {ones})"
+        f"\t{function}({new}, *, {ones})",
     )
     rest = [x for p, x in enumerate(given) if p not in positions]
     return (*rest, *found, *list(factors.values())[extra:])
