@@ -105,6 +105,14 @@ def test_storages_are_storages() -> None:
     assert isinstance(torch.ones(1).untyped_storage(), torch.storage._StorageBase)
 
 
+def test_a_number_of_a_tensor_with_a_history_warns_in_two_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tensorbus._base.warning._SHOWN", set())
+    with pytest.warns(UserWarning, match="unexpected behavior.\nConsider using tensor.detach"):
+        float(torch.ones(1, requires_grad=True))
+
+
 def test_moves_between_devices() -> None:
     from tensorbus.nn.parallel import _functions as moves
 

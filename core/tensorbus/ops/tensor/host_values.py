@@ -127,7 +127,7 @@ def _without_history(self: Tensor) -> Any:
         warn_once(
             "a scalar of what requires grad",
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
-            "behavior. Consider using tensor.detach() first.",
+            "behavior.\nConsider using tensor.detach() first.",
         )
     return _one_number(self)
 
