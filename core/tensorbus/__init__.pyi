@@ -361,6 +361,7 @@ from tensorbus.storage import HalfStorage as HalfStorage
 from tensorbus.storage import IntStorage as IntStorage
 from tensorbus.storage import LongStorage as LongStorage
 from tensorbus.storage import ShortStorage as ShortStorage
+from tensorbus.storage import Storage as Storage
 from tensorbus.storage import TypedStorage as TypedStorage
 from tensorbus.storage import UntypedStorage as UntypedStorage
 from tensorbus.storage import is_storage as is_storage
