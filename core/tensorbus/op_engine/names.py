@@ -27,6 +27,7 @@ class Lazy:
         for cls in owner.__mro__:
             if cls.__dict__.get(self.name) is self:
                 setattr(cls, self.name, made)
+                _PLACED[self.name] = made
         show_in("tensorbus", [(f"Tensor.{self.name}", made)])
         if not hasattr(made, "__signature__"):
             made.__signature__ = method_signature(made)  # type: ignore[attr-defined]
@@ -42,7 +43,9 @@ class Later:
         self.name = name
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        METHODS[self.name]
+        method = METHODS[self.name]
+        if vars(Tensor)[self.name] is self:  # whoever replaced a method for a while put this back
+            _show_method(self.name, method)
         return vars(Tensor)[self.name].__get__(instance, owner)
 
 
@@ -55,8 +58,16 @@ def _show_method(name: str, method: Any) -> None:
     if "<" in getattr(method, "__qualname__", "") or getattr(method, "__name__", "")[:1] == "_":
         method.__name__ = method.__qualname__ = name
     show_in("tensorbus", [(f"Tensor.{name}", method)])
-    setattr(Tensor, name, Lazy(name, method.make) if isinstance(method, Lazy) else method)
+    found = vars(Tensor).get(name)
+    if found is None or isinstance(found, Later) or found is _PLACED.get(name):
+        placed = Lazy(name, method.make) if isinstance(method, Lazy) else method
+        setattr(Tensor, name, placed)
+        _PLACED[name] = placed
 
+
+_PLACED: dict[str, Any] = {}
+"""The methods that the class was given here. Programs may have put their own there instead, which
+stay when the module of a method is imported."""
 
 FUNCTIONS = Table()
 """What ``tensorbus.NAME`` finds."""
