@@ -16,7 +16,7 @@ from typing import Any
 
 import tensorbus
 from tensorbus import nn, optim
-from tensorbus.op_engine.names import METHODS, Lazy
+from tensorbus.op_engine.names import FUNCTIONS, METHODS, Lazy
 
 MODULES = (
     "tensorbus",
@@ -74,6 +74,7 @@ MODULES = (
     "tensorbus.sparse",
     "tensorbus.testing",
     "tensorbus.utils.backcompat",
+    "tensorbus.utils.benchmark",
     "tensorbus.utils.checkpoint",
     "tensorbus.utils.data",
     "tensorbus.utils.dlpack",
@@ -116,6 +117,8 @@ def everything() -> dict[str, Any]:
             found[f"{path}.{name}"] = value
             if inspect.isclass(value) and is_ours(value) and value is not tensorbus.Tensor:
                 found.update({f"{path}.{name}.{n}": v for n, v in members(value)})
+    functions = (n for n in FUNCTIONS if not n.startswith("_"))  # touched or not
+    found.update({f"tensorbus.{n}": FUNCTIONS[n] for n in functions})
     methods = (n for n in METHODS if not n.startswith("_"))
     found.update({f"tensorbus.Tensor.{n}": getattr(tensorbus.Tensor, n) for n in methods})
     return found
