@@ -39,6 +39,7 @@ SPACES = (
     "special",
     "signal.windows",
     "utils.backcompat",
+    "utils.benchmark",
     "utils.checkpoint",
     "utils.data",
     "distributed",

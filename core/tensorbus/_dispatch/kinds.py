@@ -376,6 +376,11 @@ def forget(type: str) -> None:
     _current.pop(type, None)
 
 
+def used_devices() -> set[tuple[Backend, int]]:
+    """The devices that tensors with values are on, or were."""
+    return {(k.backend, k.index) for k in list(_kinds.values()) if k.has_values}
+
+
 _dead: dict[str, DeadBackend] = {}
 """Device types that cannot be used in this process, which was forked."""
 
