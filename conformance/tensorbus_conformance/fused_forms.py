@@ -59,11 +59,13 @@ def _forms() -> Iterator[tuple[str, Form]]:
         "digamma": "positive", "lgamma": "above one", "erf": "spread", "erfc": "spread",
         "erfinv": "unit", "logit": (0.3, 0.8), "special.erfcx": "spread", "special.ndtr": "spread",
         "special.log_ndtr": "spread", "special.ndtri": (0.25, 0.45),
+        "special.bessel_y0": "positive", "special.bessel_y1": "positive",
     }  # fmt: skip
     for name, of in series.items():
         yield name, Form(
             S("", T(3, 5, of=of)), S("", T(1, of=of)), S("", T(*MANY, of=of)),
-            S("", T(*NINE, of=of)), kernel=name.removeprefix("special."),
+            S("", T(*NINE, of=of)), slopes="bessel" not in name,
+            kernel=name.removeprefix("special."),
         )  # fmt: skip
     classes = {"isnan": "holes", "isinf": "infinite", "isfinite": "holes", "logical_not": "ties"}
     for name, of in classes.items():

@@ -196,7 +196,8 @@ CALLED = {
     "max_pool2d_indices": "nn.functional.max_pool2d", "flatnonzero": "nonzero",
     "cross_entropy": "nn.functional.cross_entropy", "concatenate": "cat",
     **{name: f"special.{name}" for name in ("erfcx", "ndtr", "log_ndtr", "ndtri", "xlog1py")},
-    "sum_of_squares": "linalg.vector_norm", "extreme_sum": "linalg.matrix_norm",
+    **{name: f"special.{name}" for name in ("bessel_y0", "bessel_y1")},
+    "vector_norm": "linalg.vector_norm", "extreme_sum": "linalg.matrix_norm",
     **dict.fromkeys(("layer_norm", "rms_norm", "batch_norm", "batch_norm_inference"), NORMS),
     **dict.fromkeys(("gelu", "gelu_tanh"), "nn.functional.gelu"),
     **dict.fromkeys(("bag_sum", "bag_max"), "nn.functional.embedding_bag"),
@@ -223,7 +224,7 @@ FIXED = (
 
 
 FEW_RESULTS = ("mean", "any", "all", "max_pool2d_indices", "flatnonzero", "cross_entropy",
-               "ctc_loss", "sum_of_squares", "extreme_sum", "normalize_weight",
+               "ctc_loss", "vector_norm", "extreme_sum", "normalize_weight",
                *(op for op in BACKWARD if op not in OF_MANY))  # fmt: skip
 """Those whose results have few elements in every call of the suite, or are read at once."""
 

@@ -80,11 +80,6 @@ def _mean(xp: Any, dtype: dtype) -> Kernel:
     return quiet(mean)
 
 
-@TABLE.row("sum_of_squares", FLOAT)
-def _sum_of_squares(xp: Any, dtype: dtype) -> Kernel | None:
-    return quiet(_squares) if dtype.name in _BLAS else None
-
-
 def _squares(x: Array, dims: tuple[int, ...]) -> Array:
     kept = x.shape[: x.ndim - len(dims)]
     if x.size < _SMALL:
