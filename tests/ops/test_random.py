@@ -86,6 +86,13 @@ def test_distributions(draw: Any, distribution: Any) -> None:
     assert stats.kstest(pvalues, stats.uniform().cdf).pvalue > 1e-3
 
 
+@pytest.mark.parametrize("dtype", [tb.float16, tb.bfloat16, tb.float32])
+def test_exponentials_are_never_zero(dtype: Any, device: str) -> None:
+    tb.manual_seed(211)  # its uniforms of float32 have a 0 at index 43704
+    drawn = tb.empty(1 << 16, dtype=dtype, device=device).exponential_()
+    assert drawn.min().item() == 2.0**-24 and drawn.log().isfinite().all().item()
+
+
 def test_integers_cover_their_range_evenly() -> None:
     tb.manual_seed(0)
     counts = np.bincount(tb.randint(0, 10, (5_000,)).numpy(), minlength=10)

@@ -147,7 +147,7 @@ def bernoulli_(
 
 @public(function=False)
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
-    """Overwrite with exponential random numbers."""
+    """Overwrite with exponential random numbers, of which none is 0."""
     k = self._k
     if not k.is_float and self._s.numel():
         raise RuntimeError(
@@ -157,10 +157,16 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
     if not lambd > 0.0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
 
-    def waited(u: Any) -> Any:
-        return k.mul(k.log1p(k.neg(u)), -1.0 / lambd)
+    # In half precision a number in thousands would be 0.
+    draws = k if k.is_float and k.dtype.itemsize > 2 else k.of(dtypes.float32)
+    least = dtypes.finfo(draws.dtype).eps / 2  # the step of uniforms
 
-    return _fill("ExponentialBackward0", self, uniform_pieces(k, tuple(self._s), generator), waited)
+    def waited(u: Any) -> Any:
+        made = draws.mul(draws.log1p(draws.neg(draws.maximum(u, least))), -1.0 / lambd)
+        return made if draws is k else k.cast(made, draws)
+
+    drawn = uniform_pieces(draws, tuple(self._s), generator)
+    return _fill("ExponentialBackward0", self, drawn, waited)
 
 
 @public(function=False)
