@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate as _accumulate  # noqa: F401 -- PyTorch's own until 2.3
 from typing import Any
 
+from tensorbus._base.retold_errors import retold
 from tensorbus._device.device import device as Device
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.ops.joining.joining import cat
@@ -63,18 +64,7 @@ class ExceptionWrapper:
     def reraise(self) -> None:
         """Raise one of that type which tells where it was; RuntimeError if none is made."""
         text = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
-        try:
-            error = self.exc_type(_Lines(text) if self.exc_type is KeyError else text)
-        except Exception:
-            raise RuntimeError(text) from None
-        raise error
-
-
-class _Lines(str):
-    """A key that is shown with its line breaks."""
-
-    def __repr__(self) -> str:
-        return str(self)
+        raise retold(self.exc_type, text)
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:

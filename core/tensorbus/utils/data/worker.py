@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import tensorbus
+from tensorbus._base.retold_errors import retold
 from tensorbus.utils.data import transfer
 from tensorbus.utils.data.fetch import EndOfStream, FetchPlan
 
@@ -68,22 +69,7 @@ class ExceptionReport:
 
         RuntimeError where the type takes more than a message.
         """
-        message = f"Caught {self.name} {self.where}.\nOriginal {self.text}"
-        if issubclass(self.kind, KeyError):
-            # A KeyError shows the repr of its argument, which would hide the line breaks.
-            raise self.kind(_Verbatim(message))
-        try:
-            error = self.kind(message)
-        except Exception:
-            raise RuntimeError(message) from None
-        raise error
-
-
-class _Verbatim(str):
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
+        raise retold(self.kind, f"Caught {self.name} {self.where}.\nOriginal {self.text}")
 
 
 @dataclass(frozen=True)
