@@ -9,6 +9,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.modes import RARE
+from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, bump
 from tensorbus.op_engine.argument_forms import mixed_error
 from tensorbus.op_engine.arguments import not_implemented, whole_number
@@ -157,16 +158,11 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
     if not lambd > 0.0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
 
-    # In half precision a number in thousands would be 0.
-    draws = k if k.is_float and k.dtype.itemsize > 2 else k.of(dtypes.float32)
-    least = dtypes.finfo(draws.dtype).eps / 2  # the step of uniforms
+    def waited(draws: Kind, u: Any) -> Any:
+        least = dtypes.finfo(draws.dtype).eps / 2  # the step of uniforms
+        return draws.mul(draws.log1p(draws.neg(draws.maximum(u, least))), -1.0 / lambd)
 
-    def waited(u: Any) -> Any:
-        made = draws.mul(draws.log1p(draws.neg(draws.maximum(u, least))), -1.0 / lambd)
-        return made if draws is k else k.cast(made, draws)
-
-    drawn = uniform_pieces(draws, tuple(self._s), generator)
-    return _fill("ExponentialBackward0", self, drawn, waited)
+    return _fill_from_uniforms("ExponentialBackward0", self, waited, generator)
 
 
 @public(function=False)
@@ -214,13 +210,24 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     k = self._k
     if k.dtype is dtypes.bool or k.dtype.is_complex:
         raise not_implemented("geometric_cpu", self)
-    # Half precision and integers cannot hold the uniforms that the counts are made of.
+
+    def trials(draws: Kind, u: Any) -> Any:
+        waited = draws.mul(draws.log1p(draws.neg(u)), 1.0 / math.log1p(-p))
+        return draws.maximum(draws.ceil(waited), 1.0)
+
+    return _fill_from_uniforms("GeometricBackward0", self, trials, generator)
+
+
+def _fill_from_uniforms(
+    node: str, self: Tensor, formula: Callable[[Kind, Any], Any], generator: Generator | None
+) -> Tensor:
+    """Overwrite with ``formula(kind, u)`` of uniforms of a kind, float32 at the least: half
+    precision and integers cannot hold those that small probabilities are made of."""
+    k = self._k
     draws = k if k.is_float and k.dtype.itemsize > 2 else k.of(dtypes.float32)
 
-    def trials(u: Any) -> Any:
-        waited = draws.mul(draws.log1p(draws.neg(u)), 1.0 / math.log1p(-p))
-        count = draws.maximum(draws.ceil(waited), 1.0)
-        return count if draws is k else k.cast(count, draws)
+    def made(u: Any) -> Any:
+        found = formula(draws, u)
+        return found if draws is k else k.cast(found, draws)
 
-    drawn = uniform_pieces(draws, tuple(self._s), generator)
-    return _fill("GeometricBackward0", self, drawn, trials)
+    return _fill(node, self, uniform_pieces(draws, tuple(self._s), generator), made)
