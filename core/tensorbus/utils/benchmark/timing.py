@@ -153,14 +153,15 @@ class Timer:
     ) -> Measurement:  # fmt: skip
         with set_torch_threads(self._task_spec.num_threads):
             number = self._block(to_find)
-            measured = Measurement(number, [], self._task_spec)
+            times: list[float] = []
             total = 0.0
             while True:
                 spent = self._timer.timeit(number)
                 total += spent
-                measured = Measurement(number, [*measured.raw_times, spent], self._task_spec)
+                times.append(spent)
                 if callback is not None:
                     callback(number, spent)
+                measured = Measurement(number, times, self._task_spec)
                 if (total >= least and enough(measured)) or (most is not None and total > most):
                     return measured
 
