@@ -139,10 +139,11 @@ def _backward(
     rest_all, hidden_all = (np.empty(c.shape, c.dtype) for _ in range(2))
     of_h, of_c, wide_c, rest, of_y = all_h, all_c, all_c[:, None], rest_all, hidden_all
     own = common.given(gy, (count, w.u.shape[1]), c.dtype)
-    f = gates[:, hidden : 2 * hidden]
+    f, one = gates[:, hidden : 2 * hidden], np.ones((), c.dtype)
     rows = common.by_step(sizes, not back, own, f, of_cells, of_z, slopes[:, :3], slopes[:, 3])
     for part, steps in common.groups(sizes, not back, gates.shape[1]):
-        _slopes(gates[part].reshape(-1, 4, hidden), cells[part], of_cells[part], slopes[part])
+        a, own_cells = gates[part].reshape(-1, 4, hidden), of_cells[part]
+        lstm_loops.write_slopes(a, cells[part], own_cells, slopes[part], own_cells, one)
         for of_own, f, of_cell, z, of_ifg, of_o in itertools.islice(rows, steps):
             n = len(of_own)
             if n != len(of_h):
@@ -160,19 +161,3 @@ def _backward(
             np.dot(z, w.u, of_h)
             np.multiply(of_c, f, of_c)
     return of_z, all_h, all_c
-
-
-def _slopes(a: Array, cells: Array, before: Array, slopes: Array) -> None:
-    """What the gradient of a cell is multiplied with for the gates i, f and g, and that of a hidden
-    state for o, written to *slopes*; and that of a hidden state for its cell, to *before*."""
-    i, g, o = a[:, 0], a[:, 2], a[:, 3]
-    np.subtract(1, a, slopes)
-    slopes *= a
-    np.multiply(g, g, slopes[:, 2])
-    np.subtract(1, slopes[:, 2], slopes[:, 2])
-    t = np.tanh(cells)
-    for k, other in enumerate((g, before, i, t)):
-        slopes[:, k] *= other
-    np.multiply(t, t, before)
-    np.subtract(1, before, before)
-    before *= o

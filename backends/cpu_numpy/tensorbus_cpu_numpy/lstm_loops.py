@@ -251,23 +251,33 @@ class _Backward(_Loop):
 
     def prepare(self, steps: int) -> None:
         """Compute what does not hang on the steps behind, from the gates and the cells."""
-        one, cells = self.one, self.cells
-        a, slopes, factors = self.gates[:steps], self.slopes[:steps], self.factors[:steps]
-        i, f, g, o = (a[:, k] for k in range(4))
-        of_i, of_f, of_g, of_o = (slopes[:, k] for k in range(4))
-        np.subtract(one, a, slopes)
-        np.multiply(slopes, a, slopes)
-        np.multiply(g, g, of_g)
-        np.subtract(one, of_g, of_g)
-        np.multiply(of_g, i, of_g)
-        np.multiply(of_i, g, of_i)
-        np.multiply(of_f, cells[1 : steps + 1], of_f)
-        t = np.tanh(cells[:steps])
-        np.multiply(of_o, t, of_o)
-        np.multiply(t, t, t)
-        np.subtract(one, t, t)
-        np.multiply(t, o, factors[:, 1])
-        factors[0, 0], factors[1:, 0] = one, f[:-1]
+        a, factors, cells = self.gates[:steps], self.factors[:steps], self.cells
+        write_slopes(
+            a, cells[:steps], cells[1 : steps + 1], self.slopes[:steps], factors[:, 1], self.one
+        )
+        factors[0, 0], factors[1:, 0] = self.one, a[:-1, 1]
+
+
+def write_slopes(
+    a: Array, cells: Array, before: Array, slopes: Array, of_cells: Array, one: Array
+) -> None:
+    """Write what the gradient of a cell is multiplied with for the gates i, f and g, and that of a
+    hidden state for o, to *slopes*; and that of a hidden state for its cell to *of_cells*, which
+    may be the memory of the cells *before*. *one* is a 1 of their dtype."""
+    i, _, g, o = (a[:, k] for k in range(4))
+    of_i, of_f, of_g, of_o = (slopes[:, k] for k in range(4))
+    np.subtract(one, a, slopes)
+    np.multiply(slopes, a, slopes)
+    np.multiply(g, g, of_g)
+    np.subtract(one, of_g, of_g)
+    np.multiply(of_g, i, of_g)
+    np.multiply(of_i, g, of_i)
+    np.multiply(of_f, before, of_f)
+    t = np.tanh(cells)
+    np.multiply(of_o, t, of_o)
+    np.multiply(t, t, t)
+    np.subtract(one, t, t)
+    np.multiply(t, o, of_cells)
 
 
 def backward(
