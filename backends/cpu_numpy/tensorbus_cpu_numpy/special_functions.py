@@ -252,14 +252,19 @@ def _erfcx_right(x: Array, found: Array, scratch: Array) -> None:
 _offer_mended("erfcx", _Mended("erfcx", lambda x: x < -1.0, _erfcx_right))
 
 
-def _ndtr_right(x: Array, found: Array, scratch: Array) -> None:
-    """It is half of ``erfc(-x / sqrt(2))``."""
+def _right_by_half(found: Array, scratch: Array) -> None:
+    """Put right products with ``exp(-x * x / 2)``, of x in the first row, which it spoils."""
     tail, square, lost, rest = scratch
-    np.minimum(x, -_TAIL, out=tail)
     _lost_of_half(tail, square, lost, rest)
     lost *= -0.5
     lost += 1.0
     found *= lost
+
+
+def _ndtr_right(x: Array, found: Array, scratch: Array) -> None:
+    """It is half of ``erfc(-x / sqrt(2))``."""
+    np.minimum(x, -_TAIL, out=scratch[0])
+    _right_by_half(found, scratch)
 
 
 def _ndtr_anew(special: Any, x: Array) -> Array:
@@ -284,12 +289,8 @@ _offer_mended(
 
 def _log_ndtr_right(x: Array, found: Array, scratch: Array) -> None:
     """Far above 0 it is nearly ``-erfc(x / sqrt(2)) / 2``."""
-    tail, square, lost, rest = scratch
-    np.maximum(x, _TAIL, out=tail)
-    _lost_of_half(tail, square, lost, rest)
-    lost *= -0.5
-    lost += 1.0
-    found *= lost
+    np.maximum(x, _TAIL, out=scratch[0])
+    _right_by_half(found, scratch)
 
 
 def _log_ndtr_anew(special: Any, x: Array) -> Array:
