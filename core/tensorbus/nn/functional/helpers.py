@@ -12,6 +12,7 @@ from tensorbus.nn import grad  # noqa: F401 -- as is this one
 from tensorbus.nn.functional.activations import _get_softmax_dim  # noqa: F401
 from tensorbus.nn.functional.linear import linear
 from tensorbus.nn.functional.multihead import canonical_mask, check_ranks
+from tensorbus.nn.functional.normalization import verify_spatial_size
 from tensorbus.nn.modules.utils import (  # noqa: F401 -- and these
     _list_with_default,
     _pair,
@@ -21,6 +22,7 @@ from tensorbus.nn.modules.utils import (  # noqa: F401 -- and these
 
 _canonical_mask = canonical_mask
 _mha_shape_check = check_ranks
+_verify_spatial_size = verify_spatial_size
 
 
 def _none_or_dtype(input: Any) -> Any:
@@ -70,12 +72,4 @@ def _verify_batch_size(size: Sequence[int]) -> None:
     if math.prod([size[0], *size[2:]]) == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {size}"
-        )
-
-
-def _verify_spatial_size(size: Sequence[int]) -> None:
-    """ValueError where each channel of each sample of an input of *size* has one value."""
-    if math.prod(size[2:]) == 1:
-        raise ValueError(
-            f"Expected more than 1 spatial element when training, got input size {size}"
         )

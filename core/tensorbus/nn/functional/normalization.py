@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import dtypes
@@ -224,6 +226,14 @@ def group_norm(
     return _rounded(y, d)
 
 
+def verify_spatial_size(size: Sequence[int]) -> None:
+    """ValueError where each channel of each sample of an input of *size* has one value."""
+    if math.prod(size[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {size}"
+        )
+
+
 @composed(node="ViewBackward0", layout="row_major")
 def instance_norm(
     input: Tensor,
@@ -236,10 +246,8 @@ def instance_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Each channel of each sample with mean 0 and variance 1, then scaled by channel."""
-    if use_input_stats and input._s[2:].numel() == 1:
-        raise ValueError(
-            f"Expected more than 1 spatial element when training, got input size {input._s}"
-        )
+    if use_input_stats:
+        verify_spatial_size(input._s)
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     _check_both(running_mean, running_var)
