@@ -566,7 +566,7 @@ class Tensor:
     def expm1_(self) -> Self:
         """In-place version of ``expm1``."""
     def exponential_(self, lambd: _float = 1, *, generator: Generator | None = None) -> Self:
-        """Overwrite with exponential random numbers."""
+        """Overwrite with exponential random numbers, of which none is 0."""
     def fill_(self, value: Any) -> Self:
         """Write one value everywhere."""
     def fill_diagonal_(self, fill_value: complex, wrap: _bool = False) -> Self:
