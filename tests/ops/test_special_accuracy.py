@@ -162,6 +162,18 @@ def test_parts_of_strided_tensors(name: str) -> None:
     assert function(x, out=x).equal(expected)
 
 
+@pytest.mark.parametrize("name", ["erf", "erfc", "ndtr"])
+def test_values_do_not_depend_on_their_neighbours(name: str) -> None:
+    """Parts near 0 are computed in another way, over all or by themselves."""
+    function = getattr(torch.special, name)
+    x = torch.tensor(np.random.default_rng(7).normal(0, 2, 300))
+    alone = torch.stack([function(one) for one in x])
+    for neighbour in (0.1, 3.0, math.nan):
+        among = torch.full((3000,), neighbour, dtype=torch.float64)
+        among[::10] = x
+        assert function(among)[::10].equal(alone)
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("first", [None, 127, 3, -149])
 def test_powers_that_the_loop_in_float32_misses_are_exact(

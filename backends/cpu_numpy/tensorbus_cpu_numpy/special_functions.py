@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,47 +76,67 @@ class _Mended:
     """SciPy's *function* in float64, some of whose results are put right."""
 
     function: str
-    wrong: Callable[[Array], Array]
-    """Where results are to be put right."""
+    wrong: Callable[[Array], Array] | None = None
+    """Where SciPy's results are to be put right."""
     right: Callable[[Array, Array, Array], None] | None = None
     """``right(x, found, scratch)`` puts right what was found of these; four rows to write to."""
     lost: Callable[[Array], Array] | None = None
     """Where *right* isn't enough."""
     anew: Callable[[Any, Array], Array] | None = None
     """``anew(special, x)`` computes these; all that is wrong where there is no *right*."""
+    inner: Callable[[Array, Array], None] | None = None
+    """``inner(x, out)`` computes what is nearer to 0 than *bound*: SciPy isn't asked for it."""
+    bound: float = 1.0
 
     def kernel(self, special: Any) -> Kernel:
-        function = getattr(special, self.function)
-
         def mended(x: Array, out: Array | None = None) -> Array:
             flat = np.ascontiguousarray(x).reshape(-1)
             made = np.empty_like(flat)
             scratch = np.empty((4, min(flat.size, _PIECE)), flat.dtype)
-            anew: list[Array] = []
-            for start, piece, found in _pieces(flat, made):
-                function(piece, out=found)
-                places = self.wrong(piece).nonzero()[0]
-                if not places.size:
-                    continue
-                if self.right is not None:
-                    few, values = piece[places], found[places]
-                    self.right(few, values, scratch[:, : few.size])
-                    found[places] = values
-                    if self.lost is None:
-                        continue
-                    places = places[self.lost(few).nonzero()[0]]
-                anew.append(places + start)
-            if anew and self.anew is not None:
-                for _, places in _pieces(np.concatenate(anew)):
-                    made[places] = self.anew(special, flat[places])
+            for start in range(0, flat.size, _PIECE):
+                stop = start + _PIECE
+                if self.inner is None:
+                    self._by_scipy(special, flat[start:stop], made[start:stop], scratch)
+                else:
+                    self._by_parts(special, flat[start:stop], made[start:stop], scratch)
             return into(out, made.reshape(x.shape))
 
         return quiet(mended)
 
+    def _by_parts(self, special: Any, x: Array, found: Array, scratch: Array) -> None:
+        """Arithmetic of whole arrays takes less time than SciPy's loop, which branches."""
+        assert self.inner is not None
+        inside = np.abs(x, out=scratch[0, : x.size]) < self.bound
+        outer = (~inside).nonzero()[0]
+        if 2 * outer.size <= x.size:
+            self.inner(x, found)
+        elif outer.size < x.size:
+            places = inside.nonzero()[0]
+            values = np.empty(places.size)
+            self.inner(x[places], values)
+            found[places] = values
+        else:
+            self._by_scipy(special, x, found, scratch)
+            return
+        if outer.size:
+            values = np.empty(outer.size)
+            self._by_scipy(special, x[outer], values, scratch)
+            found[outer] = values
 
-def _pieces(*arrays: Array) -> Iterator[tuple[Any, ...]]:
-    for start in range(0, arrays[0].size, _PIECE):
-        yield start, *[x[start : start + _PIECE] for x in arrays]
+    def _by_scipy(self, special: Any, x: Array, found: Array, scratch: Array) -> None:
+        getattr(special, self.function)(x, out=found)
+        if self.wrong is None:
+            return
+        places = self.wrong(x).nonzero()[0]
+        if self.right is not None and places.size:
+            few, values = x[places], found[places]
+            self.right(few, values, scratch[:, : few.size])
+            found[places] = values
+            if self.lost is None:
+                return
+            places = places[self.lost(few).nonzero()[0]]
+        if self.anew is not None and places.size:
+            found[places] = self.anew(special, x[places])
 
 
 def _offer_mended(row: str, mended: _Mended) -> None:
@@ -156,58 +176,47 @@ def _lost_of_half(x: Array, square: Array, lost: Array, both: Array) -> None:
     _lost(x, square, lost, both)
 
 
-def _polynomial(t: Array, coefficients: tuple[float, ...]) -> Array:
+def _polynomial(t: Array, coefficients: tuple[float, ...], out: Array | None = None) -> Array:
     """Horner's rule in one array, the highest power first."""
-    total = np.full_like(t, coefficients[0])
-    for coefficient in coefficients[1:]:
+    total = np.multiply(t, coefficients[0], out=out)
+    total += coefficients[1]
+    for coefficient in coefficients[2:]:
         total *= t
         total += coefficient
     return total
 
 
 _INNER = (
-    -1.3916404409140413e-07, 1.628002129733572e-06, -1.4918046220845441e-05,
-    0.00012055139954657011, -0.0008548323981793935, 0.005223977596212891, -0.0268661706435161,
-    0.1128379167095059, -0.37612638903183704, 0.1283791670955126,
+    -7.795898827002142e-10, 1.3720064546777686e-08, -1.6208483801871705e-07,
+    1.6447424703317362e-06, -1.492473690741966e-05, 0.00012055294904839707, -0.0008548325975389692,
+    0.0052239776071164225, -0.02686617064323777, 0.11283791670945006, -0.37612638903183543,
+    0.12837916709551256,
 )  # fmt: skip
-"""``erf(x) / x - 1`` in ``x * x``, for x up to 0.6, fitted at Chebyshev's nodes."""
+"""``erf(x) / x - 1`` in ``x * x``, for x up to 1, fitted at Chebyshev's nodes."""
 
 
-def _inner_erf(special: Any, x: Array) -> Array:
-    return x + x * _polynomial(x * x, _INNER)
+def _erf_inner(x: Array, out: Array) -> None:
+    _polynomial(x * x, _INNER, out)
+    out *= x
+    out += x
 
 
-_offer_mended("erf", _Mended("erf", lambda x: np.abs(x) < 0.6, anew=_inner_erf))
-# SciPy's errors near 0 reach two units in the last place.
-
-_MIDDLE = (
-    -3.3034615982166134e-15, -9.913349232656311e-14, 3.0195804593064574e-12, 2.5526449103385473e-11,
-    -1.8154950766085977e-09, 7.1500407213950415e-09, 6.852874975521677e-07, -1.0390749486857502e-05,
-    -0.00010374017200967489, 0.004517717168163272, -0.05019685742403627, 0.015591787577167872,
-)  # fmt: skip
-"""``erfc(x) - 0.1875`` in ``10 * x - 9``, for x from 0.8 to 1, fitted at Chebyshev's nodes."""
+def _erfc_inner(x: Array, out: Array) -> None:
+    """Of ``1 - erf(x)`` two halves, of which each difference keeps its digits."""
+    _polynomial(x * x, _INNER, out)
+    out *= x
+    out += x - 0.5
+    np.subtract(0.5, out, out=out)
 
 
-def _complement(special: Any, x: Array) -> Array:
-    """``erfc(x)`` where SciPy's is a difference to 1 of few digits, or subnormal.
-
-    Without what the square loses.
-    """
-    made = _polynomial(10.0 * x - 9.0, _MIDDLE) + 0.1875
-    places = (x > 1.0).nonzero()[0]
-    if places.size:
-        far = np.minimum(x[places], 30.0)
-        root = np.exp(-0.5 * (far * far))
-        made[places] = root * special.erfcx(far) * root
-    return made
+_offer_mended("erf", _Mended("erf", inner=_erf_inner))
 
 
-def _outside(x: Array, low: float, high: float) -> Array:
-    """Where *x* isn't between two bounds."""
-    outside = x < low
-    if x.size and not np.maximum.reduce(x) <= high:
-        outside |= x > high
-    return outside
+def _far_erfc(special: Any, x: Array) -> Array:
+    """``erfc(x)`` where it may be subnormal, without what the square loses."""
+    far = np.minimum(x, 30.0)
+    root = np.exp(-0.5 * (far * far))
+    return root * special.erfcx(far) * root
 
 
 def _erfc_right(x: Array, found: Array, scratch: Array) -> None:
@@ -221,7 +230,7 @@ def _erfc_right(x: Array, found: Array, scratch: Array) -> None:
 
 
 def _erfc_anew(special: Any, x: Array) -> Array:
-    found = _complement(special, x)
+    found = _far_erfc(special, x)
     _erfc_right(np.minimum(x, 30.0), found, np.empty((4, x.size), x.dtype))
     return found
 
@@ -230,10 +239,11 @@ _offer_mended(
     "erfc",
     _Mended(
         "erfc",
-        lambda x: x > 0.8,
+        lambda x: x > 1.0,
         _erfc_right,
-        lambda x: _outside(x, 1.0, _UNDERFLOWS),
+        lambda x: x > _UNDERFLOWS,
         _erfc_anew,
+        _erfc_inner,
     ),
 )
 
@@ -261,6 +271,22 @@ def _right_by_half(found: Array, scratch: Array) -> None:
     found *= lost
 
 
+_INNER_NDTR = (
+    -1.345833233890983e-13, 4.737085292648261e-12, -1.1192508602593551e-10, 2.271501082181806e-09,
+    -4.122415107289681e-08, 6.659672481574838e-07, -9.444655101548686e-06, 0.00011543468721120926,
+    -0.0011873282153967736, 0.009973557010026873, -0.06649038006690507, 0.14894228040143268,
+)  # fmt: skip
+"""``(ndtr(x) - 0.5) / x - 0.25`` in ``x * x``, for it up to 2, fitted at Chebyshev's nodes."""
+
+
+def _ndtr_inner(x: Array, out: Array) -> None:
+    _polynomial(x * x, _INNER_NDTR, out)
+    out *= x
+    half = np.multiply(x, 0.25)
+    half += 0.5
+    out += half
+
+
 def _ndtr_right(x: Array, found: Array, scratch: Array) -> None:
     """It is half of ``erfc(-x / sqrt(2))``."""
     np.minimum(x, -_TAIL, out=scratch[0])
@@ -272,17 +298,19 @@ def _ndtr_anew(special: Any, x: Array) -> Array:
     np.minimum(x, -_TAIL, out=tail)
     np.maximum(tail, -40.0, out=tail)
     _lost_of_half(tail, square, lost, rest)
-    return _complement(special, x * -_ROOT_HALF) * (0.5 - 0.25 * lost)
+    return _far_erfc(special, x * -_ROOT_HALF) * (0.5 - 0.25 * lost)
 
 
 _offer_mended(
     "ndtr",
     _Mended(
         "ndtr",
-        lambda x: x < -0.8 * _ROOT_2,
+        lambda x: x < -_ROOT_2,
         _ndtr_right,
-        lambda x: _outside(-x, _ROOT_2, _UNDERFLOWS * _ROOT_2),
+        lambda x: x < -_UNDERFLOWS * _ROOT_2,
         _ndtr_anew,
+        _ndtr_inner,
+        _ROOT_2,
     ),
 )
 
@@ -294,8 +322,16 @@ def _log_ndtr_right(x: Array, found: Array, scratch: Array) -> None:
 
 
 def _log_ndtr_anew(special: Any, x: Array) -> Array:
-    found = np.log1p(-0.5 * _complement(special, x * _ROOT_HALF))
-    _log_ndtr_right(np.minimum(x, 40.0), found, np.empty((4, x.size), x.dtype))
+    """SciPy's is the logarithm of a difference to 1 up to the root of 2, and subnormal far out."""
+    found = np.empty_like(x)
+    _ndtr_inner(np.negative(x), found)
+    found = np.log1p(-found)
+    places = (x > 2.0).nonzero()[0]
+    if places.size:
+        far = x[places]
+        tail = -0.5 * _far_erfc(special, far * _ROOT_HALF)
+        _log_ndtr_right(np.minimum(far, 40.0), tail, np.empty((4, far.size), x.dtype))
+        found[places] = tail
     return found
 
 
@@ -305,7 +341,7 @@ _offer_mended(
         "log_ndtr",
         lambda x: x > 0.8 * _ROOT_2,
         _log_ndtr_right,
-        lambda x: _outside(x, _ROOT_2, _UNDERFLOWS * _ROOT_2),
+        lambda x: (x < _ROOT_2) | (x > _UNDERFLOWS * _ROOT_2),
         _log_ndtr_anew,
     ),
 )
