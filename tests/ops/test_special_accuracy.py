@@ -18,7 +18,7 @@ import pytest
 
 import tensorbus as torch
 from tensorbus.rows.registry import ROWS
-from tensorbus_cpu_numpy import fused, special_functions
+from tensorbus_cpu_numpy import error_functions, fused, scipy_special, special_functions
 from tensorbus_cpu_numpy.backend import CpuBackend
 
 VALUES: dict[str, list[list[Any]]] = json.loads(
@@ -195,6 +195,6 @@ def test_powers_that_the_loop_in_float32_misses_are_exact(
 
 
 def test_without_scipy_there_are_compositions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(special_functions, "_special", lambda: None)
-    for name in special_functions.TABLE:
+    monkeypatch.setattr(scipy_special, "module", lambda: None)
+    for name in [*special_functions.TABLE, *error_functions.TABLE]:
         assert CpuBackend().kernel(name, torch.float64, 0) is None

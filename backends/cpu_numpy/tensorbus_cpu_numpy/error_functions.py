@@ -1,0 +1,235 @@
+"""The error functions by SciPy's loops and by polynomials, where SciPy is installed.
+
+In float32 they are SciPy's, which computes in float64. In float64 what SciPy loses is put right:
+the rounding of the squares of which they take the exponential.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tensorbus.plugin import Array, Kernel, dtype
+from tensorbus.plugin.array_library import Table
+from tensorbus.plugin.array_library.table import FLOAT
+from tensorbus_cpu_numpy import scipy_special
+from tensorbus_cpu_numpy.scipy_special import Mended
+
+TABLE = Table()
+
+_ROOT_2, _ROOT_HALF = math.sqrt(2.0), math.sqrt(0.5)
+_TAIL = 1449.0 / 1024.0
+"""Just above the root of 2; of its square nothing is lost."""
+_UNDERFLOWS = 26.0
+"""From here on SciPy's erfc knows no subnormal results."""
+_UPPER_HALF = np.int64(-(1 << 27))
+
+
+def _offer(row: str, mended: Mended) -> None:
+    """Offer it as *row* in float64, and in float32 SciPy's function alone."""
+
+    def maker(xp: Any, dtype: dtype) -> Kernel | None:
+        special = scipy_special.module()
+        if special is None:
+            return None
+        if dtype.name == "float32":
+            found: Kernel = getattr(special, mended.function)
+            return found
+        return mended.kernel(special) if dtype.name == "float64" else None
+
+    TABLE.add(row, (FLOAT,), maker)
+
+
+def _lost(x: Array, square: Array, high: Array, both: Array) -> None:
+    """Write ``x * x - square`` into *high*, by halves of x whose products are exact.
+
+    Spoils *x* and *both*.
+    """
+    np.bitwise_and(x.view(np.int64), _UPPER_HALF, out=high.view(np.int64))
+    np.add(x, high, out=both)
+    x -= high
+    x *= both
+    high *= high
+    high -= square
+    high += x
+
+
+def _lost_of_half(x: Array, square: Array, lost: Array, both: Array) -> None:
+    """Write ``x * x`` less its value by way of ``x / sqrt(2)`` into *lost*; spoils the others."""
+    np.multiply(x, _ROOT_HALF, out=square)
+    square *= square
+    square *= 2.0
+    _lost(x, square, lost, both)
+
+
+def _polynomial(t: Array, coefficients: tuple[float, ...], out: Array | None = None) -> Array:
+    """Horner's rule in one array, the highest power first."""
+    total = np.multiply(t, coefficients[0], out=out)
+    total += coefficients[1]
+    for coefficient in coefficients[2:]:
+        total *= t
+        total += coefficient
+    return total
+
+
+_INNER = (
+    -7.795898827002142e-10, 1.3720064546777686e-08, -1.6208483801871705e-07,
+    1.6447424703317362e-06, -1.492473690741966e-05, 0.00012055294904839707, -0.0008548325975389692,
+    0.0052239776071164225, -0.02686617064323777, 0.11283791670945006, -0.37612638903183543,
+    0.12837916709551256,
+)  # fmt: skip
+"""``erf(x) / x - 1`` in ``x * x``, for x up to 1, fitted at Chebyshev's nodes."""
+
+
+def _erf_inner(x: Array, out: Array) -> None:
+    _polynomial(x * x, _INNER, out)
+    out *= x
+    out += x
+
+
+def _erfc_inner(x: Array, out: Array) -> None:
+    """Of ``1 - erf(x)`` two halves, of which each difference keeps its digits."""
+    _polynomial(x * x, _INNER, out)
+    out *= x
+    out += x - 0.5
+    np.subtract(0.5, out, out=out)
+
+
+_offer("erf", Mended("erf", inner=_erf_inner))
+
+
+def _far_erfc(special: Any, x: Array) -> Array:
+    """``erfc(x)`` where it may be subnormal, without what the square loses."""
+    far = np.minimum(x, 30.0)
+    root = np.exp(-0.5 * (far * far))
+    return root * special.erfcx(far) * root
+
+
+def _erfc_right(x: Array, found: Array, scratch: Array) -> None:
+    """From 1 on it is a product with ``exp(-x * x)``, whose square is rounded."""
+    tail, square, lost, rest = scratch
+    np.maximum(x, 1.0, out=tail)
+    np.multiply(tail, tail, out=square)
+    _lost(tail, square, lost, rest)
+    lost *= found
+    found -= lost
+
+
+def _erfc_anew(special: Any, x: Array) -> Array:
+    found = _far_erfc(special, x)
+    _erfc_right(np.minimum(x, 30.0), found, np.empty((4, x.size), x.dtype))
+    return found
+
+
+_offer(
+    "erfc",
+    Mended(
+        "erfc",
+        lambda x: x > 1.0,
+        _erfc_right,
+        lambda x: x > _UNDERFLOWS,
+        _erfc_anew,
+        _erfc_inner,
+    ),
+)
+
+
+def _erfcx_right(x: Array, found: Array, scratch: Array) -> None:
+    """Below -1 it is nearly ``2 * exp(x * x)``, which overflows from -27 on."""
+    tail, square, lost, rest = scratch
+    np.minimum(x, -1.0, out=tail)
+    np.maximum(tail, -30.0, out=tail)
+    np.multiply(tail, tail, out=square)
+    _lost(tail, square, lost, rest)
+    lost += 1.0
+    found *= lost
+
+
+_offer("erfcx", Mended("erfcx", lambda x: x < -1.0, _erfcx_right))
+
+
+def _right_by_half(found: Array, scratch: Array) -> None:
+    """Put right products with ``exp(-x * x / 2)``, of x in the first row, which it spoils."""
+    tail, square, lost, rest = scratch
+    _lost_of_half(tail, square, lost, rest)
+    lost *= -0.5
+    lost += 1.0
+    found *= lost
+
+
+_INNER_NDTR = (
+    -1.345833233890983e-13, 4.737085292648261e-12, -1.1192508602593551e-10, 2.271501082181806e-09,
+    -4.122415107289681e-08, 6.659672481574838e-07, -9.444655101548686e-06, 0.00011543468721120926,
+    -0.0011873282153967736, 0.009973557010026873, -0.06649038006690507, 0.14894228040143268,
+)  # fmt: skip
+"""``(ndtr(x) - 0.5) / x - 0.25`` in ``x * x``, for it up to 2, fitted at Chebyshev's nodes."""
+
+
+def _ndtr_inner(x: Array, out: Array) -> None:
+    _polynomial(x * x, _INNER_NDTR, out)
+    out *= x
+    half = np.multiply(x, 0.25)
+    half += 0.5
+    out += half
+
+
+def _ndtr_right(x: Array, found: Array, scratch: Array) -> None:
+    """It is half of ``erfc(-x / sqrt(2))``."""
+    np.minimum(x, -_TAIL, out=scratch[0])
+    _right_by_half(found, scratch)
+
+
+def _ndtr_anew(special: Any, x: Array) -> Array:
+    tail, square, lost, rest = np.empty((4, x.size), x.dtype)
+    np.minimum(x, -_TAIL, out=tail)
+    np.maximum(tail, -40.0, out=tail)
+    _lost_of_half(tail, square, lost, rest)
+    return _far_erfc(special, x * -_ROOT_HALF) * (0.5 - 0.25 * lost)
+
+
+_offer(
+    "ndtr",
+    Mended(
+        "ndtr",
+        lambda x: x < -_ROOT_2,
+        _ndtr_right,
+        lambda x: x < -_UNDERFLOWS * _ROOT_2,
+        _ndtr_anew,
+        _ndtr_inner,
+        _ROOT_2,
+    ),
+)
+
+
+def _log_ndtr_right(x: Array, found: Array, scratch: Array) -> None:
+    """Far above 0 it is nearly ``-erfc(x / sqrt(2)) / 2``."""
+    np.maximum(x, _TAIL, out=scratch[0])
+    _right_by_half(found, scratch)
+
+
+def _log_ndtr_anew(special: Any, x: Array) -> Array:
+    """SciPy's is the logarithm of a difference to 1 up to the root of 2, and subnormal far out."""
+    found = np.empty_like(x)
+    _ndtr_inner(np.negative(x), found)
+    found = np.log1p(-found)
+    places = (x > 2.0).nonzero()[0]
+    if places.size:
+        far = x[places]
+        tail = -0.5 * _far_erfc(special, far * _ROOT_HALF)
+        _log_ndtr_right(np.minimum(far, 40.0), tail, np.empty((4, far.size), x.dtype))
+        found[places] = tail
+    return found
+
+
+_offer(
+    "log_ndtr",
+    Mended(
+        "log_ndtr",
+        lambda x: x > 0.8 * _ROOT_2,
+        _log_ndtr_right,
+        lambda x: (x < _ROOT_2) | (x > _UNDERFLOWS * _ROOT_2),
+        _log_ndtr_anew,
+    ),
+)
