@@ -125,6 +125,17 @@ def test_a_differentiable_step_is_recorded(name: str) -> None:
     np.testing.assert_allclose(slope.numpy(), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("view", [False, True])
+def test_a_gradient_in_the_memory_of_its_parameter_is_read_before_it_is_written(view: bool) -> None:
+    own, apart = (torch.tensor([1.0, -2.0, 3.0], requires_grad=True) for _ in range(2))
+    own.grad, apart.grad = own.detach(), apart.detach().clone()
+    if view:
+        own.grad = own.detach().view(3)
+    for p in (own, apart):
+        torch.optim.AdamW([p], lr=0.5, weight_decay=0.5).step()
+    assert torch.equal(own, apart)
+
+
 def test_gradients_of_another_dtype_take_the_plain_way() -> None:
     p = torch.ones(3, dtype=torch.float32, requires_grad=True)
     p.grad_dtype = torch.float64

@@ -50,6 +50,7 @@ from tensorbus_cpu_numpy import (
     selection,
     special_functions,
     spectra,
+    steps,
     sums,
     symmetric_indefinite,
     threads,
@@ -119,6 +120,7 @@ class CpuBackend(ArrayLibraryBackend):
         error_functions.TABLE,
         logarithms.TABLE,
         symmetric_indefinite.TABLE,
+        steps.TABLE,
         *ArrayLibraryBackend.tables,
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from operator import is_
 from typing import Any
 
 from tensorbus._base import registered
@@ -66,6 +67,8 @@ class _Step:
         self._names = [name for name, some in zip(row.tensors, given, strict=True) if some]
         self._written = [i for i, name in enumerate(self._names) if name in row.written]
         self._runs = 0
+        self._constants: tuple[list[Any], list[Any]] = [None] * len(row.numbers), []
+        """The numbers of the last run, and what stands for them: most are the same in the next."""
         self._compiled: dict[Shape, Callable[..., Any] | None] = {}
         self._ways: dict[Shape, Callable[..., Any]] = {}
         self._emits = get_fusion()
@@ -78,8 +81,10 @@ class _Step:
 
     def run(self, members: Any, numbers: list[float]) -> None:
         """The step of each member."""
-        kind = self._kind
-        constants = list(map(kind.const, numbers))
+        before, constants = self._constants
+        if not all(map(is_, numbers, before)):
+            constants = list(map(self._kind.const, numbers))
+            self._constants = numbers, constants
         self._runs += 1
         compiles = self._asked and self._runs > COMPOSED_CALLS
         ways = self._ways

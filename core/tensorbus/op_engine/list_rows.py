@@ -33,71 +33,69 @@ def take_step(row: Row, lists: tuple[Sequence[Tensor], ...], rest: tuple[Any, ..
     direct = not (RARE.on or GRAD.on or THREAD.on)
     arrays = _arrays_of(columns) if direct else None
     if arrays is not None:
-        _run(row, lists, columns, arrays, rest)
+        _run(row, lists, columns[0], arrays, rest)
         return
-    by_kind: dict[Kind, tuple[list[tuple[Tensor, ...]], list[list[Any]]]] = {}
+    by_kind: dict[Kind, list[tuple[Tensor, ...]]] = {}
     names = [name for name, members in zip(row.tensors, lists, strict=True) if members]
     for member in zip(*columns, strict=True):
-        arrays = _arrays_of([(t,) for t in member]) if direct else None
-        if arrays is None:
+        if direct and _arrays_of([(t,) for t in member]) is not None:
+            by_kind.setdefault(member[0]._k, []).append(member)
+        else:
             _compose(row, dict(zip(names, member, strict=True)), rest)
-            continue
-        members, given = by_kind.setdefault(member[0]._k, ([], []))
-        members.append(member)
-        given.append([a for (a,) in arrays])
-    for members, given in by_kind.values():
-        _run(row, lists, list(zip(*members, strict=True)), list(zip(*given, strict=True)), rest)
+    for members in by_kind.values():
+        of_kind = iter(zip(*members, strict=True))
+        given = tuple([next(of_kind) if column else () for column in lists])
+        arrays = [[t._a for t in column] for column in given if column]
+        _run(row, given, [member[0] for member in members], arrays, rest)
 
 
 def _arrays_of(columns: Columns) -> list[list[Any]] | None:
     """The arrays of plain tensors of one kind, each with memory of its own and the shape of those
     of its member; or None.
     """
-    k = columns[0][0]._k
+    first = columns[0]
+    k = first[0]._k
     if k.rule_for is not None or not k.has_values:
         return None
-    shapes = [t._s for t in columns[0]]
+    arrays: list[list[Any]] = []
+    every: list[Any] = []
     views = False
     for column in columns:
-        for t in column:
-            if type(t) not in _PLAIN or t._k is not k:
+        found = []
+        for t, other in zip(column, first, strict=True):
+            if t._k is not k or t._s is not other._s or type(t) not in _PLAIN:
                 return None
             if t._b is not None:
                 views = True
-        if column is not columns[0] and [t._s for t in column] != shapes:
-            return None
-    arrays = [[t._a for t in column] for column in columns]
-    count = len(shapes) * len(columns)
-    if not views:
-        if len({id(a) for column in arrays for a in column}) == count:
-            return arrays
+            found.append(t._a)
+        arrays.append(found)
+        every += found
     # Views, and what lies in another order, have to be asked for their storage.
-    elif len({k.layout(a)[0] for column in arrays for a in column}) == count:
-        return arrays
-    return None
+    places = {k.layout(a)[0] for a in every} if views else set(map(id, every))
+    return arrays if len(places) == len(every) else None
 
 
 def _run(
-    row: Row, lists: tuple[Sequence[Tensor], ...], columns: Columns,
-    arrays: Sequence[Sequence[Any]], rest: tuple[Any, ...],
+    row: Row, lists: tuple[Sequence[Tensor], ...], first: Sequence[Tensor],
+    arrays: list[list[Any]], rest: tuple[Any, ...],
 ) -> None:  # fmt: skip
-    """The kernel's step of members of one kind, of which those without elements need none."""
-    first = columns[0]
-    given = iter(zip(columns, arrays, strict=True))
-    empty = [n for n, t in enumerate(first) if 0 in t._s]
+    """The kernel's step of members of one kind, of which those without elements need none.
+
+    *first* are the first tensors of the members, *arrays* those of the lists that are not empty.
+    """
     written: list[Tensor] = []
-    operands: list[list[Any]] = []
-    for name, members in zip(row.tensors, lists, strict=True):
-        if not members:
-            operands.append([])
-            continue
-        tensors, column = next(given)
-        if name in row.written:
-            written += tensors
-        operands.append([a for n, a in enumerate(column) if n not in empty] if empty else [*column])
+    for i in row.written_places:
+        written += lists[i]
     _count(written)
-    if len(empty) < len(first):
-        getattr(first[0]._k, row.name)(*operands, *rest)
+    full = [n for n, t in enumerate(first) if 0 not in t._s]
+    if len(full) < len(first):
+        if not full:
+            return
+        arrays = [[column[n] for n in full] for column in arrays]
+    if len(arrays) < len(lists):
+        given = iter(arrays)
+        arrays = [next(given) if column else [] for column in lists]
+    getattr(first[0]._k, row.name)(*arrays, *rest)
 
 
 def _count(written: list[Tensor]) -> None:
@@ -109,7 +107,10 @@ def _count(written: list[Tensor]) -> None:
         if t._b is not None or type(t._c) is not list:
             check_write(t)
     for t in written:
-        bump(t)
+        if type(t._c) is list:
+            t._c[0] += 1
+        else:
+            bump(t)
 
 
 class _Public:

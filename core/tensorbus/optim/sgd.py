@@ -79,8 +79,11 @@ class SGD(Optimizer):
         if momentum:
             each = in_lists(self._members(group))
         else:
-            pairs = list(self._gradients(group))
-            each = [(False, [[p for p, _ in pairs], [g for _, g in pairs], []])]
+            lists: list[list[Tensor]] = [[], [], []]
+            for param, grad in self._gradients(group):
+                lists[0].append(param)
+                lists[1].append(grad)
+            each = [(False, lists)]
         for first, lists in each:
             _step(
                 *lists, float(group["lr"]), momentum, kept, decay,

@@ -158,6 +158,8 @@ class Row:
     sequences: tuple[str, ...] = field(init=False)
     written: tuple[str, ...] = field(init=False)
     """The sequences that a row of form ``list`` writes to."""
+    written_places: tuple[int, ...] = field(init=False)
+    """Which of the tensors these are."""
     numbers: tuple[str, ...] = field(init=False)
     outputs: dict[str, str] = field(init=False)
     """The dtype of each of several results; empty where there is one."""
@@ -175,6 +177,7 @@ class Row:
         self.arguments, self.tensors = tuple(name for name, _ in parts), tuple(self.operands)
         self.optional = tuple(name for name, mark in parts if mark.endswith("?"))
         self.written = tuple(name for name, mark in parts if mark.endswith("!"))
+        self.written_places = tuple(self.tensors.index(name) for name in self.written)
         self.sequences = tuple(name for name, mark in parts if "*" in mark)
         self.outputs = dict(part.split(":") for part in self.results.split())
         unknown = {self.result, *self.outputs.values()}.difference(["same", *NEIGHBOURS])
