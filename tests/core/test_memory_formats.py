@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import pickle
 import types
+import warnings
 from typing import Any
 
 import pytest
@@ -55,6 +56,8 @@ KEPT = {
     "x.masked_scatter(x > 1, x)": (60, 20, 5, 1),
     "torch.complex(x, x)": (60, 1, 15, 3),
     "torch.cross(x, x, dim=1)": (60, 20, 5, 1),
+    "torch.renorm(x, 2, 0, 1.0)": (60, 20, 5, 1),
+    "x.renorm_(2, 0, 1.0)": (60, 1, 15, 3),
     "F.relu(x)": (60, 1, 15, 3),
     "F.logsigmoid(x)": (60, 20, 5, 1),
     "F.glu(torch.cat([x, x], 1), 1)": (60, 1, 15, 3),
@@ -136,6 +139,30 @@ MADE = {
     "torch.nn.Conv2d(3, 4, 2).to(memory_format=torch.channels_last).weight": (12, 1, 6, 3),
 }
 
+RESIZED = {
+    "torch.add(x, x, out=torch.empty(0))": (60, 1, 15, 3),
+    "torch.add(x, y, out=torch.empty(0))": (60, 1, 15, 3),
+    "torch.add(y, x, out=torch.empty(0))": (60, 20, 5, 1),
+    "torch.exp(x, out=torch.empty(0))": (60, 1, 15, 3),
+    "torch.exp(x, out=torch.empty(200)[:0])": (60, 1, 15, 3),
+    "torch.exp(x[0].mT, out=torch.empty(2))": (1, 3, 15),
+    "torch.exp(x, out=torch.empty(2, 3, 4, 5))": (60, 20, 5, 1),
+    "torch.exp(y, out=torch.empty_like(x))": (60, 1, 15, 3),
+    "torch.eq(x, x, out=torch.empty(0, dtype=torch.bool))": (60, 1, 15, 3),
+    "torch.where(x > 1, x, x, out=torch.empty(0))": (60, 1, 15, 3),
+    "torch.cat([x, x], out=torch.empty(0))": (60, 1, 15, 3),
+    "torch.sort(x, 1, out=(torch.empty(0), torch.empty(0, dtype=torch.int64)))[1]": (
+        60,
+        1,
+        15,
+        3,
+    ),
+    "torch.softmax(x, 1, out=torch.empty(0))": (60, 20, 5, 1),
+    "torch.cumsum(x, 1, out=torch.empty(0))": (60, 20, 5, 1),
+    "torch.renorm(x, 2, 0, 1.0, out=torch.empty(0))": (60, 20, 5, 1),
+}
+"""Results that are put into a tensor of another shape give it their strides, too."""
+
 REFUSED = {
     "torch.empty(2, 3, memory_format=torch.channels_last)": "RuntimeError",
     "torch.empty(2, 3, 4, 5, memory_format=torch.channels_last_3d)": "RuntimeError",
@@ -191,6 +218,27 @@ def test_formats_asked_for_give_pytorchs_strides(program):
     assert strides(tensorbus, {program: ()}) == {program: MADE[program]}
 
 
+@pytest.mark.parametrize("program", RESIZED)
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_what_is_resized_for_a_result_gets_its_strides(program):
+    assert strides(tensorbus, {program: ()}) == {program: RESIZED[program]}
+
+
+def test_values_are_written_by_the_strides_of_the_result(device):
+    x = tensorbus.arange(6.0, device=device).reshape(2, 3).t()
+    out = tensorbus.empty(0, device=device)
+    held = tensorbus.neg(x, out=out)
+    assert held is out and out.stride() == (1, 3) and not out.is_contiguous()
+    assert out.tolist() == [[0, -3], [-1, -4], [-2, -5]]
+    assert out.untyped_storage().nbytes() == 24
+    room = tensorbus.zeros(8, device=device)
+    part = room[2:3]
+    with pytest.warns(UserWarning, match="was resized"):
+        tensorbus.neg(x, out=part)
+    assert part.stride() == (1, 3) and part.storage_offset() == 2
+    assert room.tolist() == [0, 0, -0.0, -1, -2, -3, -4, -5]
+
+
 @pytest.mark.parametrize("program", REFUSED)
 def test_formats_that_do_not_go_with_a_tensor_are_refused(program):
     assert error(tensorbus, program) == REFUSED[program]
@@ -200,6 +248,9 @@ def test_the_tables_are_pytorchs(live_torch):
     torch = live_torch
     assert strides(torch, KEPT) == KEPT
     assert strides(torch, MADE) == MADE
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert strides(torch, RESIZED) == RESIZED
     assert {program: error(torch, program) for program in REFUSED} == REFUSED
 
 

@@ -9,7 +9,7 @@ from tensorbus._base.dtype_names import c_name
 from tensorbus._base.dtypes import can_cast
 from tensorbus._base.modes import RARE
 from tensorbus._base.warning import warn_user
-from tensorbus._tensor.tensor import Tensor, bump, check_inference
+from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import follow, is_unknown
 from tensorbus.op_engine.casting import to_kind
@@ -17,6 +17,7 @@ from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import refuse_overlap
 from tensorbus.op_engine.row_handlers import WRITE, handled, seen
 from tensorbus.op_engine.scalars import scalar_name_of
+from tensorbus.rows.layouts import is_dense
 
 CAST = "cast"
 """The rule of an op whose result goes into any dtype of its category, or of one above."""
@@ -92,11 +93,22 @@ def _written(y: Tensor, out: Tensor, warns: bool) -> Tensor:
                 "elements, which t.resize_(0) makes of a tensor."
             )
         out.resize_(tuple(y._s))
+        if y._b is PERMUTED:
+            _lie_as(y, out)
     else:
         refuse_overlap(out)
     if RARE.on and seen(out, y):
         return handled(WRITE, (out, y), lambda row, given: _copied(*given))
     return _copied(out, y)
+
+
+def _lie_as(y: Tensor, out: Tensor) -> None:
+    """Give a tensor that has just been resized the strides of a result that is dense."""
+    k, shape, strides = out._k, tuple(y._s), tuple(y._k.strides(y._a))
+    if is_dense(shape, strides):
+        out._a = k.as_strided(out._a, shape, strides, k.layout(out._a)[1])
+        if out._b is None:
+            out._b = PERMUTED
 
 
 def _copied(out: Tensor, y: Tensor) -> Tensor:

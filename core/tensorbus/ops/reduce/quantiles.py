@@ -129,7 +129,7 @@ def nanquantile(
 
 
 @public(out=SAME, inplace=True)
-@composed(node="RenormBackward0", autocast="device float32")
+@composed(node="RenormBackward0", layout="row_major", autocast="device float32")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """The slices along a dimension scaled down to a norm of *maxnorm* where theirs is larger.
 
