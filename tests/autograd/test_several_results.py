@@ -386,14 +386,15 @@ def test_integers_in_a_sequence_are_converted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "form", "results"),
+    ("text", "form", "fields"),
     [
-        ("several results or sequences are for form general", "unary", "p:same"),
-        (r"\['half'\] are no dtypes of results", "general", "p:half"),
-        (r"\['r0'\] are names of the generated text", "general", "r0:same"),
+        ("several results or sequences are for form general", "unary", {"results": "p:same"}),
+        (r"\['half'\] are no dtypes of results", "general", {"results": "p:half"}),
+        (r"\['r0'\] are names of the generated text", "general", {"results": "r0:same"}),
+        ("column_major= is for names", "general", {"results": "p:same", "column_major": "p o"}),
     ],
 )
-def test_a_wrong_declaration_is_refused(text: str, form: str, results: str) -> None:
+def test_a_wrong_declaration_is_refused(text: str, form: str, fields: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=text):
-        row("a", "x:T", form, doc="A.", results=results, x=lambda F, g: g[0])
+        row("a", "x:T", form, doc="A.", **fields, x=lambda F, g: g[0])
     assert "a" not in ROWS

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensorbus
+
 
 def made(m: Any, *shape: int, seed: int = 0) -> Any:
     return m.tensor(np.random.RandomState(seed).randn(*shape).round(2).tolist())
@@ -128,3 +130,71 @@ def test_gradients_of_einsum(like_torch: Callable[..., None]) -> None:
         return [a.grad, b.grad]
 
     like_torch(program, strides=False)
+
+
+BATCHES: list[tuple[int, ...]] = [(), (2,), (2, 3), (1,)]
+SIZES = [(3, 3), (2, 4), (4, 2), (1, 1), (1, 3), (3, 1)]
+
+
+def laid_out(m: Any, *tensors: Any) -> list[list[int]]:
+    """The strides of tensors."""
+    return [list(x.stride()) for x in tensors]
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=str)
+def test_factors_lie_column_by_column(batch: tuple[int, ...], like_torch: Any) -> None:
+    def program(m: Any) -> Any:
+        found = []
+        for size in SIZES:
+            a = m.rand(*batch, *size)
+            lu, pivots = m.linalg.lu_factor(a)
+            found += laid_out(m, lu, pivots, *m.linalg.lu_factor_ex(a.mT.contiguous().mT))
+            found += laid_out(m, *m.linalg.lu(a), *m.lu_unpack(lu, pivots))
+            found += laid_out(m, *m.lu_unpack(lu.contiguous(), pivots))
+            if size[0] == size[1]:
+                found += laid_out(m, *m.linalg.ldl_factor(a), *m.linalg.ldl_factor_ex(a + a.mT))
+        return found
+
+    like_torch(program)
+
+
+def test_factors_are_no_views(like_torch: Any) -> None:
+    def program(m: Any) -> Any:
+        a = made(m, 3, 3).requires_grad_()
+        lu, _ = m.linalg.lu_factor(a)
+        lu.square().sum().backward()
+        of_batch = m.vmap(lambda x: m.linalg.lu_factor_ex(x)[0], in_dims=2)(made(m, 3, 3, 4))
+        parts = m.linalg.lu(a)
+        with m.inference_mode():
+            unseen = m.linalg.lu_factor(made(m, 3, 3))[0]
+        made_of_it = laid_out(m, lu.clone(), lu * 2, lu.contiguous(), m.zeros_like(lu), a.grad)
+        made_of_it += laid_out(m, *parts, of_batch, unseen)
+        return [lu._is_view(), lu.is_contiguous(), *made_of_it]
+
+    like_torch(program)
+
+
+def test_factors_put_into_other_tensors(like_torch: Any) -> None:
+    def program(m: Any) -> Any:
+        a, found = made(m, 3, 3), []
+        for factor in (m.linalg.lu_factor, m.linalg.ldl_factor):
+            for into in (m.empty(0), m.empty(3, 3), m.empty(3, 3).mT, m.empty(2, 2)):
+                out = (into, m.empty(0, dtype=m.int32))
+                factor(a, out=out)
+                found += [*laid_out(m, *out), *out]
+        return found
+
+    like_torch(program)
+
+
+def test_shapes_without_values_have_the_strides_of_factors(oracle: Any) -> None:
+    def program(m: Any) -> Any:
+        found = []
+        for batch, size in itertools.product(BATCHES, SIZES):
+            a = m.empty(*batch, *size, device="meta")
+            found += laid_out(m, *m.linalg.lu_factor_ex(a), *m.linalg.lu(a))
+            if size[0] == size[1]:
+                found += laid_out(m, *m.linalg.ldl_factor_ex(a))
+        return found
+
+    assert program(tensorbus) == oracle(program)

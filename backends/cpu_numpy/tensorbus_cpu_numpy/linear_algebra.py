@@ -12,7 +12,7 @@ from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table
 from tensorbus.plugin.array_library.table import COMPLEX, FLOAT
 from tensorbus_cpu_numpy import small_matrices
-from tensorbus_cpu_numpy.transposing import column_major, row_major
+from tensorbus_cpu_numpy.transposing import column_major
 
 TABLE = Table()
 
@@ -149,15 +149,15 @@ def _lu(xp: Any, dtype: dtype) -> Kernel | None:
     def lu(a: Array) -> tuple[Array, Array, Array]:
         if a.ndim == 2:
             factors, pivots, info = getrf(column_major(a), overwrite_a=1)
-            pivots = pivots.astype(np.int32, copy=False)
-            return row_major(factors), pivots, np.asarray(info, np.int32)
+            return factors, pivots.astype(np.int32, copy=False), np.asarray(info, np.int32)
         if small_matrices.pays(a):
             return small_matrices.lu(a)
         batch, k = a.shape[:-2], min(a.shape[-2:])
-        factors = np.empty(a.shape, a.dtype)
-        pivots, info = np.empty((*batch, k), np.int32), np.empty(batch, np.int32)
-        for at in np.ndindex(batch):
-            factors[at], pivots[at], info[at] = getrf(a[at])
+        turned = np.array(a.swapaxes(-1, -2), order="C")
+        factors = turned.swapaxes(-1, -2)
+        pivots, info = np.empty((*batch, k), np.int32), np.zeros(batch, np.int32)
+        for at in np.ndindex(batch if a.size else (0,)):
+            _, pivots[at], info[at] = getrf(factors[at], overwrite_a=1)
         return factors, pivots, info
 
     return lu

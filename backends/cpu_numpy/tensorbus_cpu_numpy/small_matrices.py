@@ -44,7 +44,8 @@ def lu(a: Array) -> tuple[Array, Array, Array]:
         x[j + 1 :, j] /= np.where(zero, 1, x[j, j])
         x[j + 1 :, j + 1 :] -= x[j + 1 :, j, None] * x[j, None, j + 1 :]
     batch = a.shape[:-2]
-    return _outermost(x, a.shape), pivots.reshape(*batch, k), info.reshape(batch)
+    factors = _outermost(x.swapaxes(0, 1), (*a.shape[:-2], n, m)).swapaxes(-1, -2)
+    return factors, pivots.reshape(*batch, k), info.reshape(batch)
 
 
 def solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> Array:

@@ -16,7 +16,7 @@ from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table, quietly
 from tensorbus.plugin.array_library.table import COMPLEX, FLOAT
 from tensorbus_cpu_numpy import linear_algebra
-from tensorbus_cpu_numpy.transposing import column_major, lower_column_major, lower_row_major
+from tensorbus_cpu_numpy.transposing import column_major, lower_column_major
 
 TABLE = Table()
 
@@ -50,7 +50,7 @@ def _by_lapack(routine: Any, a: Array) -> tuple[Array, Array, Array]:
     n = a.shape[-1]
     if a.ndim == 2:
         packed, pivots, failed = routine(lower_column_major(a), 1, _WORK * n, 1)
-        return lower_row_major(packed), pivots, np.asarray(failed, np.int32)
+        return packed, pivots, np.asarray(failed, np.int32)
     made = np.array(a.swapaxes(-1, -2), order="C")
     found = [routine(one.T, 1, _WORK * n, 1)[1:] for one in made.reshape(-1, n, n)]
     np.copyto(made, 0, where=np.tri(n, k=-1, dtype=np.bool_))
@@ -71,8 +71,10 @@ def _ldl_solve(xp: Any, dtype: dtype) -> Kernel | None:
         if x.size and routine is not None:
             exchanges = pivots.astype(np.int32)
             for at in np.ndindex(b.shape[:-2]):
-                factors, right = column_major(packed[at]), column_major(b[at])
-                x[at] = routine(factors, exchanges[at], right, 1, 1)[0]
+                factors = packed[at]
+                if not factors.flags.f_contiguous:
+                    factors = column_major(factors)
+                x[at] = routine(factors, exchanges[at], column_major(b[at]), 1, 1)[0]
         elif x.size:
             for at in np.ndindex(b.shape[:-2]):
                 solve(packed[at], pivots[at], x[at], hermitian)

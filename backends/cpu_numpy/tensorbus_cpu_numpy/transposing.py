@@ -84,39 +84,3 @@ def lower_column_major(a: Array) -> Array:
         np.copyto(lines[:, start:], 0, where=above[: stop - start, : stop - start])
         made[:stop, start:stop] = lines.T
     return made.T
-
-
-def lower_row_major(a: Array) -> Array:
-    """A square matrix with zeros above its diagonal that lies column by column, row by row; a large
-    one in the same memory."""
-    x, n = a.T, len(a)
-    if a.size < MANY or not x.flags.c_contiguous:
-        return np.ascontiguousarray(a)
-    tile = _tile(_SIDE, _SIDE, a.dtype)
-    for i in range(0, n, _SIDE):
-        for j in range(0, i + 1, _SIDE):
-            above = x[j : j + _SIDE, i : i + _SIDE]
-            copy = tile[: above.shape[0], : above.shape[1]]
-            copy[...] = above
-            above[...] = 0
-            x[i : i + _SIDE, j : j + _SIDE] = copy.T
-    return x
-
-
-def row_major(a: Array) -> Array:
-    """A matrix that lies column by column, row by row; a large square one in the same memory."""
-    x, n = a.T, len(a)
-    if a.shape != (n, n) or a.size < MANY or not x.flags.c_contiguous:
-        return np.ascontiguousarray(a)
-    tiles = _tile(_SIDE, _SIDE, a.dtype), _tile(_SIDE, _SIDE, a.dtype)
-    for i in range(0, n, _SIDE):
-        for j in range(0, i + 1, _SIDE):
-            low, high = x[i : i + _SIDE, j : j + _SIDE], x[j : j + _SIDE, i : i + _SIDE]
-            of_low, of_high = (
-                t[: p.shape[0], : p.shape[1]] for t, p in zip(tiles, (low, high), strict=True)
-            )
-            of_low[...] = low
-            of_high[...] = high
-            low[...] = of_high.T
-            high[...] = of_low.T
-    return x

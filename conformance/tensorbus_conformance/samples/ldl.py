@@ -58,7 +58,7 @@ def _factored(a: Any, hermitian: bool = False) -> Any:
     if a.is_meta:
         return found.LD
     made = _multiplied(found.LD.cpu().numpy(), found.pivots.cpu().numpy(), hermitian)
-    return tensorbus.tensor(made, device=a.device)
+    return found.LD.copy_(tensorbus.tensor(made, device=a.device))  # where the factors lie
 
 
 def _solved(a: Any, b: Any, hermitian: bool = False) -> Any:

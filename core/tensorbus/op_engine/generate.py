@@ -36,7 +36,7 @@ from tensorbus.op_engine.list_rows import take_step
 from tensorbus.op_engine.mixed_operands import binary, promoted
 from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.rare import rare
-from tensorbus.op_engine.result_layouts import laid_out, pointwise
+from tensorbus.op_engine.result_layouts import by_columns, laid_out, pointwise
 from tensorbus.op_engine.rules import give_rules
 from tensorbus.rows.recipes import UNRECORDED
 from tensorbus.rows.registry import NEIGHBOURS, ROWS, Row
@@ -82,8 +82,8 @@ def _namespace(row: Row) -> dict[str, Any]:
         "GATHERING": GATHERING, "result_edge": result_edge,
         "current": nodes.current, "pairs": nodes.pairs, "versions": nodes.versions, "ref": ref,
         "mixed": binary, "failed": failed, "no_tensor": no_tensor, "rare": rare, "edge_of": edge_of,
-        "pointwise": pointwise, "laid_out": laid_out, "finish": saved_result,
-        "take_step": take_step,
+        "pointwise": pointwise, "laid_out": laid_out, "by_columns": by_columns,
+        "finish": saved_result, "take_step": take_step,
     }  # fmt: skip
 
 
@@ -247,11 +247,17 @@ def _array_of(row: Row, argument: str) -> str:
 def _several(row: Row) -> list[str]:
     """The lines that make tensors of several results, and one node for them all."""
     lines = []
-    for i, dtype in enumerate(row.outputs.values()):
-        kind, r = _RESULT_KINDS[dtype], f"r{i}"
-        lines += [f"    if not {r}.shape:", f"        {r} = {kind}.as_array({r})"]
-        lines += [f"    elif not {kind}.is_contiguous({r}):", f"        {r} = {kind}.clone({r})"]
-        lines += _result(kind, "    ", f"SIZES[{r}.shape]", i=str(i))
+    by_columns = row.column_major.split()
+    for i, (name, dtype) in enumerate(row.outputs.items()):
+        kind, r, base = _RESULT_KINDS[dtype], f"r{i}", "None"
+        if name in by_columns:
+            base = f"b{i}"
+            lines += [f"    {r}, {base} = by_columns({kind}, {r})"]
+        else:
+            lines += [f"    if not {r}.shape:", f"        {r} = {kind}.as_array({r})"]
+            lines += [f"    elif not {kind}.is_contiguous({r}):"]
+            lines += [f"        {r} = {kind}.clone({r})"]
+        lines += _result(kind, "    ", f"SIZES[{r}.shape]", base, str(i))
     if row.rules:
         lines += record_text(row)
     return [*lines, f"    return {', '.join(f'o{i}' for i in range(len(row.outputs)))}"]

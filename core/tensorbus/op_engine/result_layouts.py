@@ -1,4 +1,4 @@
-"""Pointwise results whose operands differ in shape or layout: the strides they get."""
+"""The strides of results: pointwise ones whose operands differ in shape or layout, and matrices."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tensorbus._tensor.tensor import PERMUTED, Tensor
 from tensorbus.op_engine.history import edge_of
 from tensorbus.rows.layouts import (
     broadcast_shapes,
+    column_major_strides,
     contiguous_strides,
     empty_in_layout,
     pointwise_strides,
@@ -53,7 +54,18 @@ def _stretched(row: Row, operands: tuple[Any, ...]) -> bool:
 def laid_out(k: Kind, r: Any, *tensors: Tensor) -> tuple[Any, Any]:
     """(array, base mark) of a pointwise result, in the layout that its operands ask for."""
     shape = tuple(r.shape)
-    strides = pointwise_strides(shape, *((tuple(t._s), tuple(t._k.strides(t._a))) for t in tensors))
+    laid = [(tuple(t._s), tuple(t._k.strides(t._a))) for t in tensors]
+    return _moved(k, r, pointwise_strides(shape, *laid))
+
+
+def by_columns(k: Kind, r: Any) -> tuple[Any, Any]:
+    """(array, base mark) of a result whose matrices lie column by column."""
+    return _moved(k, r, column_major_strides(tuple(r.shape)))
+
+
+def _moved(k: Kind, r: Any, strides: tuple[int, ...]) -> tuple[Any, Any]:
+    """(array, base mark) of a result, in memory with these strides."""
+    shape = tuple(r.shape)
     if tuple(k.strides(r)) != strides:
         out = empty_in_layout(k, shape, strides)
         k.copy_(out, r)

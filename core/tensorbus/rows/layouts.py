@@ -90,6 +90,17 @@ def channels_last_strides(shape: Shape) -> Shape:
     return tuple(inner[order.index(d)] for d in range(len(shape)))
 
 
+def column_major_strides(shape: Shape) -> Shape:
+    """The strides of dense matrices that lie column by column, one after the other.
+
+    >>> column_major_strides((2, 3, 4))
+    (12, 1, 3)
+    """
+    *batch, m, n = shape
+    *outer, columns, _ = contiguous_strides((*batch, n, m))
+    return (*outer, 1, columns)
+
+
 def strides_in_format(format: Any, shape: Shape, strides: Shape | None = None) -> Shape:
     """The strides of a new tensor in a memory format; *strides* are those of one it is like.
 
@@ -187,6 +198,7 @@ def view_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
 __all__ = [
     "broadcast_shapes",
     "channels_last_strides",
+    "column_major_strides",
     "contiguous_strides",
     "empty_in_layout",
     "in_format",

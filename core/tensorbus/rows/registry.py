@@ -94,6 +94,8 @@ class Row:
     results: str = ""
     """The names and dtypes of several results, as ``Q:same R:same``: kernel, composition and
     function give a tuple. Such a row is ``general``."""
+    column_major: str = ""
+    """Those of several results whose matrices lie column by column in memory."""
     domain: str = "any"
     """The dtypes it takes, one of ``DOMAINS``: where that begins with floating point, integers are
     converted; with ``rounding`` they stay as they are; ``ordered`` means no complex numbers."""
@@ -183,6 +185,8 @@ class Row:
         unknown = {self.result, *self.outputs.values()}.difference(["same", *NEIGHBOURS])
         if unknown:
             raise ValueError(f"row {self.name}: {sorted(unknown)} are no dtypes of results")
+        if not set(self.column_major.split()) <= set(self.outputs):
+            raise ValueError(f"row {self.name}: column_major= is for names of several results")
         if self.form == "list":
             if self.rules or not self.written or self.sequences != self.tensors:
                 raise ValueError(f"row {self.name}: form list has sequences alone, and writes some")

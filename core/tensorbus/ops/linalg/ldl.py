@@ -33,7 +33,7 @@ def refuse(F: Any, g: Any) -> Any:
 row("linalg_ldl", "a:T, hermitian",
     doc="The factors L and D of *a* in one matrix, the row with which each was exchanged, counted "
         "from 1 and negative for blocks of 2, and the number of the first zero in D, or 0.",
-    results="LD:same pivots:int32 info:int32", domain="float",
+    results="LD:same pivots:int32 info:int32", column_major="LD", domain="float",
     composite=lambda F, a, hermitian: pivoted_ldl.factor(F, a, hermitian),
     a=refuse)
 row("linalg_ldl_solve", "ld:T, pivots:int64, b:T, hermitian",

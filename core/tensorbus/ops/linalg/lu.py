@@ -30,7 +30,7 @@ _PANEL = 32
 row("linalg_lu", "a:T",
     doc="The LU factors of *a* in one matrix, the row with which each was exchanged, and the "
         "number of the first pivot that is 0, counted from 1, or 0.",
-    results="LU:same pivots:int32 info:int32", domain="float",
+    results="LU:same pivots:int32 info:int32", column_major="LU", domain="float",
     node_name="LinalgLuFactorExBackward0",
     composite=lambda F, a: factor(F, a),
     a=lambda F, g, LU, pivots:
@@ -88,6 +88,8 @@ def _exchange_matrix(F: Any, lu: Any, p: Any) -> Any:
 def _triangular_factors(F: Any, lu: Any) -> tuple[Any, Any]:
     m, n = lu.shape[-2:]
     k = min(m, n)
+    if not F.records:
+        lu = F.contiguous(lu)  # as both factors will be: one turned copy
     left, top = columns(F, lu, 0, k), rows(F, lu, 0, k)
     if F.records:
         ones = F.tril(F.triu(F.full((m, k), 1), 0), 0)
