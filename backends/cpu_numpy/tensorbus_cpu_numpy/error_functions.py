@@ -20,8 +20,6 @@ from tensorbus_cpu_numpy.scipy_special import Mended
 TABLE = Table()
 
 _ROOT_2, _ROOT_HALF = math.sqrt(2.0), math.sqrt(0.5)
-_TAIL = 1449.0 / 1024.0
-"""Just above the root of 2; of its square nothing is lost."""
 _UNDERFLOWS = 26.0
 """From here on SciPy's erfc knows no subnormal results."""
 _UPPER_HALF = np.int64(-(1 << 27))
@@ -42,26 +40,26 @@ def _offer(row: str, mended: Mended) -> None:
     TABLE.add(row, (FLOAT,), maker)
 
 
-def _lost(x: Array, square: Array, high: Array, both: Array) -> None:
-    """Write ``x * x - square`` into *high*, by halves of x whose products are exact.
+def _lost(x: Array, scratch: Array, by_half: bool = False) -> Array:
+    """What the rounded square of x lacks, in the first of three rows of *scratch*.
 
-    Spoils *x* and *both*.
+    *by_half*: as SciPy rounds it by way of ``x / sqrt(2)``. The halves of x have exact products.
     """
+    high, low, other = scratch
     np.bitwise_and(x.view(np.int64), _UPPER_HALF, out=high.view(np.int64))
-    np.add(x, high, out=both)
-    x -= high
-    x *= both
+    np.subtract(x, high, out=low)
+    np.add(x, high, out=other)
+    low *= other
+    if by_half:
+        np.multiply(x, _ROOT_HALF, out=other)
+        other *= other
+        other *= 2.0
+    else:
+        np.multiply(x, x, out=other)
     high *= high
-    high -= square
-    high += x
-
-
-def _lost_of_half(x: Array, square: Array, lost: Array, both: Array) -> None:
-    """Write ``x * x`` less its value by way of ``x / sqrt(2)`` into *lost*; spoils the others."""
-    np.multiply(x, _ROOT_HALF, out=square)
-    square *= square
-    square *= 2.0
-    _lost(x, square, lost, both)
+    high -= other
+    high += low
+    return high
 
 
 def _polynomial(t: Array, coefficients: tuple[float, ...], out: Array | None = None) -> Array:
@@ -109,17 +107,14 @@ def _far_erfc(special: Any, x: Array) -> Array:
 
 def _erfc_right(x: Array, found: Array, scratch: Array) -> None:
     """From 1 on it is a product with ``exp(-x * x)``, whose square is rounded."""
-    tail, square, lost, rest = scratch
-    np.maximum(x, 1.0, out=tail)
-    np.multiply(tail, tail, out=square)
-    _lost(tail, square, lost, rest)
+    lost = _lost(x, scratch)
     lost *= found
     found -= lost
 
 
 def _erfc_anew(special: Any, x: Array) -> Array:
     found = _far_erfc(special, x)
-    _erfc_right(np.minimum(x, 30.0), found, np.empty((4, x.size), x.dtype))
+    _erfc_right(np.minimum(x, 30.0), found, np.empty((3, x.size), x.dtype))
     return found
 
 
@@ -127,7 +122,7 @@ _offer(
     "erfc",
     Mended(
         "erfc",
-        lambda x: x > 1.0,
+        lambda x: x >= 1.0,
         _erfc_right,
         lambda x: x > _UNDERFLOWS,
         _erfc_anew,
@@ -138,11 +133,7 @@ _offer(
 
 def _erfcx_right(x: Array, found: Array, scratch: Array) -> None:
     """Below -1 it is nearly ``2 * exp(x * x)``, which overflows from -27 on."""
-    tail, square, lost, rest = scratch
-    np.minimum(x, -1.0, out=tail)
-    np.maximum(tail, -30.0, out=tail)
-    np.multiply(tail, tail, out=square)
-    _lost(tail, square, lost, rest)
+    lost = _lost(np.maximum(x, -30.0), scratch)
     lost += 1.0
     found *= lost
 
@@ -150,10 +141,9 @@ def _erfcx_right(x: Array, found: Array, scratch: Array) -> None:
 _offer("erfcx", Mended("erfcx", lambda x: x < -1.0, _erfcx_right))
 
 
-def _right_by_half(found: Array, scratch: Array) -> None:
-    """Put right products with ``exp(-x * x / 2)``, of x in the first row, which it spoils."""
-    tail, square, lost, rest = scratch
-    _lost_of_half(tail, square, lost, rest)
+def _right_by_half(x: Array, found: Array, scratch: Array) -> None:
+    """Put right products with ``exp(-x * x / 2)``, as both tails of ``ndtr`` are."""
+    lost = _lost(x, scratch, by_half=True)
     lost *= -0.5
     lost += 1.0
     found *= lost
@@ -175,38 +165,24 @@ def _ndtr_inner(x: Array, out: Array) -> None:
     out += half
 
 
-def _ndtr_right(x: Array, found: Array, scratch: Array) -> None:
-    """It is half of ``erfc(-x / sqrt(2))``."""
-    np.minimum(x, -_TAIL, out=scratch[0])
-    _right_by_half(found, scratch)
-
-
 def _ndtr_anew(special: Any, x: Array) -> Array:
-    tail, square, lost, rest = np.empty((4, x.size), x.dtype)
-    np.minimum(x, -_TAIL, out=tail)
-    np.maximum(tail, -40.0, out=tail)
-    _lost_of_half(tail, square, lost, rest)
-    return _far_erfc(special, x * -_ROOT_HALF) * (0.5 - 0.25 * lost)
+    found = 0.5 * _far_erfc(special, x * -_ROOT_HALF)
+    _right_by_half(np.maximum(x, -40.0), found, np.empty((3, x.size), x.dtype))
+    return found
 
 
 _offer(
     "ndtr",
     Mended(
         "ndtr",
-        lambda x: x < -_ROOT_2,
-        _ndtr_right,
+        lambda x: x <= -_ROOT_2,
+        _right_by_half,
         lambda x: x < -_UNDERFLOWS * _ROOT_2,
         _ndtr_anew,
         _ndtr_inner,
         _ROOT_2,
     ),
 )
-
-
-def _log_ndtr_right(x: Array, found: Array, scratch: Array) -> None:
-    """Far above 0 it is nearly ``-erfc(x / sqrt(2)) / 2``."""
-    np.maximum(x, _TAIL, out=scratch[0])
-    _right_by_half(found, scratch)
 
 
 def _log_ndtr_anew(special: Any, x: Array) -> Array:
@@ -218,7 +194,7 @@ def _log_ndtr_anew(special: Any, x: Array) -> Array:
     if places.size:
         far = x[places]
         tail = -0.5 * _far_erfc(special, far * _ROOT_HALF)
-        _log_ndtr_right(np.minimum(far, 40.0), tail, np.empty((4, far.size), x.dtype))
+        _right_by_half(np.minimum(far, 40.0), tail, np.empty((3, far.size), x.dtype))
         found[places] = tail
     return found
 
@@ -228,7 +204,7 @@ _offer(
     Mended(
         "log_ndtr",
         lambda x: x > 0.8 * _ROOT_2,
-        _log_ndtr_right,
+        _right_by_half,
         lambda x: (x < _ROOT_2) | (x > _UNDERFLOWS * _ROOT_2),
         _log_ndtr_anew,
     ),

@@ -36,59 +36,68 @@ class Mended:
     right: Callable[[Array, Array, Array], None] | None = None
     """``right(x, found, scratch)`` puts right what was found of these; four rows to write to."""
     lost: Callable[[Array], Array] | None = None
-    """Where *right* isn't enough."""
+    """Where *right* isn't enough; None: nowhere."""
     anew: Callable[[Any, Array], Array] | None = None
     """``anew(special, x)`` computes these; all that is wrong where there is no *right*."""
     inner: Callable[[Array, Array], None] | None = None
-    """``inner(x, out)`` computes what is nearer to 0 than *bound*: SciPy isn't asked for it."""
+    """``inner(x, out)`` computes what is nearer to 0 than *bound*, where nothing is wrong."""
     bound: float = 1.0
 
     def kernel(self, special: Any) -> Kernel:
+        function = getattr(special, self.function)
+        steps = self._whole if self.inner is None else self._by_parts
+
         def mended(x: Array, out: Array | None = None) -> Array:
             flat = np.ascontiguousarray(x).reshape(-1)
             made = np.empty_like(flat)
-            scratch = np.empty((4, min(flat.size, _PIECE)), flat.dtype)
+            scratch = np.empty((3, min(flat.size, _PIECE)), flat.dtype)
             for start in range(0, flat.size, _PIECE):
-                stop = start + _PIECE
-                if self.inner is None:
-                    self._by_scipy(special, flat[start:stop], made[start:stop], scratch)
-                else:
-                    self._by_parts(special, flat[start:stop], made[start:stop], scratch)
+                piece = slice(start, start + _PIECE)
+                steps(function, special, flat[piece], made[piece], scratch)
             return into(out, made.reshape(x.shape))
 
         return quiet(mended)
 
-    def _by_parts(self, special: Any, x: Array, found: Array, scratch: Array) -> None:
-        """Arithmetic of whole arrays takes less time than SciPy's loop, which branches."""
-        assert self.inner is not None
-        inside = np.abs(x, out=scratch[0, : x.size]) < self.bound
-        outer = (~inside).nonzero()[0]
-        if 2 * outer.size <= x.size:
-            self.inner(x, found)
-        elif outer.size < x.size:
-            places = inside.nonzero()[0]
-            values = np.empty(places.size)
-            self.inner(x[places], values)
-            found[places] = values
-        else:
-            self._by_scipy(special, x, found, scratch)
-            return
-        if outer.size:
-            values = np.empty(outer.size)
-            self._by_scipy(special, x[outer], values, scratch)
-            found[outer] = values
-
-    def _by_scipy(self, special: Any, x: Array, found: Array, scratch: Array) -> None:
-        getattr(special, self.function)(x, out=found)
-        if self.wrong is None:
-            return
+    def _whole(self, function: Any, special: Any, x: Array, found: Array, scratch: Array) -> None:
+        function(x, out=found)
+        assert self.wrong is not None
         places = self.wrong(x).nonzero()[0]
-        if self.right is not None and places.size:
-            few, values = x[places], found[places]
-            self.right(few, values, scratch[:, : few.size])
+        if places.size:
+            values = found.take(places)
+            self._mend(special, x.take(places), values, scratch)
             found[places] = values
-            if self.lost is None:
-                return
-            places = places[self.lost(few).nonzero()[0]]
-        if self.anew is not None and places.size:
-            found[places] = self.anew(special, x[places])
+
+    def _by_parts(
+        self, function: Any, special: Any, x: Array, found: Array, scratch: Array
+    ) -> None:
+        """SciPy's loop branches, and takes longest where parts alternate: it gets one at a time."""
+        assert self.inner is not None
+        outer = np.abs(x, out=scratch[0, : x.size]) >= self.bound
+        wrong = np.zeros_like(outer) if self.wrong is None else self.wrong(x)
+        if 2 * np.count_nonzero(outer) <= x.size:
+            self.inner(x, found)
+        else:
+            inside = (~outer).nonzero()[0]
+            values = np.empty(inside.size)
+            self.inner(x.take(inside), values)
+            found[inside] = values
+        for part in (outer ^ wrong, wrong):
+            places = part.nonzero()[0]
+            if places.size:
+                few, values = x.take(places), np.empty(places.size)
+                function(few, out=values)
+                if part is wrong:
+                    self._mend(special, few, values, scratch)
+                found[places] = values
+
+    def _mend(self, special: Any, x: Array, found: Array, scratch: Array) -> None:
+        """Put right what SciPy found of *x*, all of which is wrong."""
+        if self.right is None:
+            assert self.anew is not None
+            found[...] = self.anew(special, x)
+            return
+        self.right(x, found, scratch[:, : x.size])
+        if self.lost is not None and self.anew is not None:
+            places = self.lost(x).nonzero()[0]
+            if places.size:
+                found[places] = self.anew(special, x.take(places))
