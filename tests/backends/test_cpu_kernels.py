@@ -186,3 +186,31 @@ def test_normals_are_those_of_the_stream_in_pieces(n: int) -> None:
     found = kernel("normal", "float32")(key, offset, n)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, expected, atol=3e-6)
+
+
+@pytest.mark.parametrize("name", ["float32", "float64", "complex64"])
+def test_products_and_sums_may_name_another_dtype_than_their_own(name):
+    x = np.arange(6).reshape(2, 3).astype(name)
+    names = {"float32": "float64", "float64": "float32", "complex64": "complex128"}
+    another = np.dtype(names[name])
+    for op, operands, expected in (("matmul", (x, x.T), x @ x.T), ("sum", (x, (0,)), x.sum(0))):
+        if op == "sum" and name == "complex64":
+            continue
+        whole = kernel(op, name)
+        for target in (np.dtype(name), another):
+            found = whole(*operands, target)
+            assert found.dtype == target
+            np.testing.assert_array_equal(found, expected)
+        assert whole.for_dtype(another) is None
+        assert op == "sum" or name == "float32" or whole.for_dtype(np.dtype(name)) is np.matmul
+
+
+@pytest.mark.parametrize("name", ["bool", "float32", "complex128"])
+@pytest.mark.parametrize("shape", [(), (3, 0), (5, 7), (300, 301)])
+def test_a_clone_is_row_major_and_owns_its_memory(name, shape):
+    x = np.resize(np.arange(251), shape).astype(name)
+    for given in (x, x.T, x[::2] if shape else x):
+        found = kernel("clone", name)(given)
+        np.testing.assert_array_equal(found, given)
+        assert found.flags.c_contiguous and found.flags.owndata and found.flags.writeable
+        assert found.dtype == given.dtype and not np.shares_memory(found, given)

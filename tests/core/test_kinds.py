@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 import tensorbus as torch
+from tensorbus import discovery
 from tensorbus._dispatch import kinds
-from tensorbus._dispatch.kinds import kind_of
+from tensorbus._dispatch.dead_backend import DeadBackend
+from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._dispatch.wrapping import wrap_number
+from tensorbus.rows.registry import TABLES
 
 CPU = torch.device("cpu")
 
@@ -114,3 +117,20 @@ def test_opaque_constants_are_known_by_their_number(plug: Any, boxed: Any) -> No
         assert kind.const(value) is constant
         assert str(kind.number_of(constant)) == str(float(value))
     assert kind.number_of(7) == 7
+
+
+def test_a_kind_whose_backend_did_not_survive_a_fork_refuses_all():
+    kind = Kind(torch.device("meta"), torch.float32, discovery.backend("meta"))
+    try:
+        x = kind.empty((2,))
+        assert kind.is_contiguous(x)
+        kind.kill(DeadBackend("meta"))
+        calls = (
+            lambda: kind.add(x, x), lambda: kind.is_contiguous(x), lambda: kind.copy_(x, x),
+            lambda: kind.empty((2,)),
+        )  # fmt: skip
+        for call in calls:
+            with pytest.raises(RuntimeError, match="the parent process used device 'meta'"):
+                call()
+    finally:
+        TABLES.remove(kind)

@@ -299,3 +299,5 @@ def test_steps_are_rows_that_say_what_they_write() -> None:
         Row("wrong", "x:T*", "list", "Nothing.")
     with pytest.raises(ValueError, match="are for form list"):
         Row("wrong", "x:T*!", "general", "Nothing.")
+    with pytest.raises(ValueError, match="come first, then its numbers"):
+        Row("wrong", "x:T*!, decays, lr:number", "list", "Nothing.")

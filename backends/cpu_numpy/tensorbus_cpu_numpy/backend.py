@@ -50,7 +50,6 @@ from tensorbus_cpu_numpy import (
     selection,
     special_functions,
     spectra,
-    steps,
     sums,
     symmetric_indefinite,
     threads,
@@ -102,6 +101,7 @@ class CpuBackend(ArrayLibraryBackend):
         activations.TABLE,
         probabilities.TABLE,
         views.TABLE,
+        transposing.TABLE,
         convolution.TABLE,
         pooling.TABLE,
         losses.TABLE,
@@ -120,7 +120,6 @@ class CpuBackend(ArrayLibraryBackend):
         error_functions.TABLE,
         logarithms.TABLE,
         symmetric_indefinite.TABLE,
-        steps.TABLE,
         *ArrayLibraryBackend.tables,
     )
 

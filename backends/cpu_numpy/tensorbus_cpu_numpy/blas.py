@@ -1,8 +1,7 @@
-"""What NumPy's BLAS does and NumPy has no function for, where that BLAS is an OpenBLAS.
+"""The number of threads NumPy's BLAS uses, where that BLAS is an OpenBLAS that can be asked.
 
-It says and sets how many threads it uses. Several of our own threads that each start a threaded
-product wait for one another a hundred times longer than the product takes, so they need BLAS to
-stay in one.
+NumPy has no function for it. Several of our own threads that each start a threaded product wait for
+one another a hundred times longer than the product takes, so they need BLAS to stay in one.
 """
 
 from __future__ import annotations
@@ -13,11 +12,9 @@ import functools
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-from tensorbus.plugin import Array
 
 _NAMES = ("scipy_openblas_{}64_", "scipy_openblas_{}", "openblas_{}64_", "openblas_{}")
 
@@ -27,10 +24,6 @@ class _Control(NamedTuple):
     set: Callable[[int], None]
     core: str
     """The processor that the kernels are for."""
-    routine: Callable[[str], Any]
-    """A routine of BLAS in C, by its name."""
-    integer: type[Any]
-    """What it takes for an integer."""
 
 
 @functools.cache
@@ -49,41 +42,8 @@ def control() -> _Control | None:
                     set_ = getattr(library, name.format("set_num_threads"))
                     core = getattr(library, name.format("get_corename"))
                     core.restype = ctypes.c_char_p
-                    return _Control(
-                        get,
-                        set_,
-                        core().decode("ascii", "replace"),
-                        functools.partial(_routine, library, name.replace("openblas", "cblas")),
-                        ctypes.c_int64 if "64_" in name else ctypes.c_int,
-                    )
+                    return _Control(get, set_, core().decode("ascii", "replace"))
     return None
-
-
-def _routine(library: ctypes.CDLL, name: str, routine: str) -> Any:
-    return getattr(library, name.format(routine))
-
-
-def add_multiple(dtype: np.dtype) -> Callable[[Array, Array, float], None] | None:
-    """What adds a multiple of one row-major array to another of as many elements, in one pass.
-
-    It is of float32 or float64 arrays; None where NumPy's BLAS cannot be asked.
-    """
-    found = control()
-    if found is None:
-        return None
-    letter, real = ("s", ctypes.c_float) if dtype.itemsize == 4 else ("d", ctypes.c_double)
-    try:
-        axpy = found.routine(f"{letter}axpy")
-    except AttributeError:
-        return None
-    address = ctypes.c_void_p
-    axpy.argtypes = [found.integer, real, address, found.integer, address, found.integer]
-    axpy.restype = None
-
-    def add(x: Array, y: Array, factor: float) -> None:
-        axpy(x.size, factor, y.ctypes.data, 1, x.ctypes.data, 1)
-
-    return add
 
 
 def has_small_kernels() -> bool:

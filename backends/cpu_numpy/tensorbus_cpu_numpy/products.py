@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from tensorbus.plugin import Array, Kernel, dtype
-from tensorbus.plugin.array_library import Table, into, quiet
+from tensorbus.plugin.array_library import Table, into, quiet, with_own
 from tensorbus.plugin.array_library.narrow import product as converting
 from tensorbus.plugin.array_library.table import BOOL, FLOAT, INTEGER
 from tensorbus_cpu_numpy import blas
@@ -31,7 +30,7 @@ def _few_rows() -> Kernel:
     product = np.matmul
     own = np.dtype(np.float32)
 
-    def matmul(a: Array, b: Array, dtype: np.dtype, out: Array | None = None) -> Array:
+    def matmul(a: Array, b: Array, dtype: np.dtype = own, out: Array | None = None) -> Array:
         if dtype is not own:
             return converting(np, a, b, dtype, out)
         if out is None and a.ndim == 2:
@@ -48,7 +47,7 @@ def _few_rows() -> Kernel:
                     return result
         return product(a, b, out=out)
 
-    return matmul
+    return with_own(matmul, own, matmul)
 
 
 @TABLE.row("matmul", INTEGER, BOOL, FLOAT)
@@ -68,12 +67,11 @@ def _matmul(xp: Any, dtype: dtype) -> Kernel | None:
 
 @TABLE.row("linear", FLOAT)
 def _linear(xp: Any, dtype: dtype) -> Kernel | None:
-    own = np.dtype(dtype.name)
     product: Any = np.matmul
     if dtype.itemsize == 2:
         return None
     if dtype.name == "float32" and blas.has_small_kernels():
-        product = functools.partial(_few_rows(), dtype=own)
+        product = _few_rows()
 
     def linear(x: Array, w: Array, b: Array | None) -> Array:
         """In one function: the calls of a composition take longer than a small product."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus.plugin import Array, Kernel, dtype, may_decline
-from tensorbus.plugin.array_library import Table, into, quiet
+from tensorbus.plugin.array_library import Table, into, quiet, with_own
 from tensorbus.plugin.array_library.reductions import accumulating
 from tensorbus.plugin.array_library.table import ALL, BOOL, FLOAT
 
@@ -51,7 +51,12 @@ def _sum(xp: Any, dtype: dtype) -> Kernel | None:
     if dtype.name not in _BLAS:
         return None
 
-    def sum(x: Array, dims: tuple[int, ...], dtype: np.dtype, out: Array | None = None) -> Array:
+    own = np.dtype(dtype.name)
+
+    @quiet
+    def sum(
+        x: Array, dims: tuple[int, ...], dtype: np.dtype = own, out: Array | None = None
+    ) -> Array:
         if x.size >= _SMALL and dtype.kind == "f" and dtype.itemsize > 2:
             terms = x.astype(dtype, copy=False)
             return into(out, total(terms, dims).astype(dtype, copy=False))
@@ -59,7 +64,7 @@ def _sum(xp: Any, dtype: dtype) -> Kernel | None:
             return _by_float32(x, dims, dtype, out)
         return _reduce(x, dims, dtype, out)
 
-    return quiet(sum)
+    return with_own(sum, own, sum)
 
 
 _by_float32 = accumulating(_reduce)

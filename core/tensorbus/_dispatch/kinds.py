@@ -68,6 +68,7 @@ class Kind:
         for name in ROWS.awaited():
             self.__dict__[name] = functools.partial(_first_call, self, name)
         TABLES.append(self)
+        self.__dict__["is_contiguous"] = self.backend._contiguity(self.dtype)
         if WATCH.adopt is not None:
             WATCH.adopt(self)
 
@@ -84,9 +85,8 @@ class Kind:
     def kill(self, dead: DeadBackend) -> None:
         """Make every op an error: the process was forked."""
         self.backend = dead  # type: ignore[assignment]
-        self.copies = dead.refuse
         names = [name for row in ROWS.shown() for name in _names(row)]
-        for name in (*names, *ROWS.awaited()):
+        for name in ("copies", "is_contiguous", *names, *ROWS.awaited()):
             self.__dict__[name] = dead.refuse
 
     if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class Kind:
 
     def contiguous(self, x: Array) -> Array:
         """The array if it is row-major without gaps, else a copy that is."""
-        return x if self.backend.is_contiguous(x, self.dtype) else self.clone(x)
+        return x if self.is_contiguous(x) else self.clone(x)
 
     def is_contiguous(self, x: Array) -> Any:
         """Whether an array is row-major without gaps."""

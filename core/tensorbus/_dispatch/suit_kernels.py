@@ -82,7 +82,15 @@ def suit_truths(kernel: Entry) -> Entry:
 
 
 def suit_dtype(row: Row, token: Any, kernel: Entry) -> Entry:
-    """An entry without the dtype argument of its kernel."""
+    """An entry without the dtype argument of its kernel.
+
+    A kernel may have a ``for_dtype``, which gives another without it, or None where it has none for
+    that dtype.
+    """
+    for_dtype = getattr(kernel, "for_dtype", None)
+    found: Entry | None = None if for_dtype is None else for_dtype(token)
+    if found is not None:
+        return found
     if len(row.arguments) == 2:
 
         def of_two(x: Any, y: Any, out: Any = None) -> Any:

@@ -282,14 +282,14 @@ def _roots(outputs: list[Any], grads: Any, create_graph: bool) -> list[tuple[Any
     size: Any
     for i, (t, g) in enumerate(zip(outputs, given, strict=True)):
         if isinstance(t, Tensor):
-            edge, k, size = edge_of(t), t._k, t._s
+            edge, k, size = t._e if t._b is None else edge_of(t), t._k, t._s
         else:
             edge, size = node_of(t), shape_of(t)
             k = edge.k
         if edge is None:
             raise _no_history(i)
         if g is None:
-            if size is None or size.numel() != 1:
+            if size is None or (size and size.numel() != 1):
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             if k.is_complex:
                 raise RuntimeError(

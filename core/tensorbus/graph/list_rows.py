@@ -35,25 +35,24 @@ some megabytes, which caches hold. With fewer, calls cost more than a nearer cac
 class ListRow:
     """The entry of a row of form ``list`` on a kind."""
 
-    __slots__ = ("_asked", "_count", "_kind", "_numbers", "_parameters", "_row", "_steps")
+    __slots__ = ("_asked", "_kind", "_lists", "_numbers", "_row", "_steps")
 
     def __init__(self, kind: Kind, row: Row, asked: list[Compile]):
         self._kind, self._row, self._asked = kind, row, asked
-        self._count = count = len(row.tensors)
-        self._numbers = [i for i, name in enumerate(row.arguments) if name in row.numbers]
-        self._parameters = [i for i in range(count, len(row.arguments)) if i not in self._numbers]
+        self._lists = len(row.tensors)
+        self._numbers = self._lists + len(row.numbers)
         self._steps: dict[Any, _Step] = {}
 
     def __call__(self, *args: Any) -> None:
-        lists = args[: self._count]
-        key = (*map(bool, lists), *[args[i] for i in self._parameters])
+        lists, parameters = args[: self._lists], args[self._numbers :]
+        key = (*map(bool, lists), *parameters)
         step = self._steps.get(key)
         if step is None:
+            named = dict(zip(self._row.arguments[self._numbers :], parameters, strict=True))
             given = [bool(each) for each in lists]
-            parameters = {self._row.arguments[i]: args[i] for i in self._parameters}
-            step = self._steps[key] = _Step(self._kind, self._row, given, parameters, self._asked)
-        numbers = [args[i] for i in self._numbers]
-        step.run(zip(*[each for each in lists if each], strict=True), numbers)
+            step = self._steps[key] = _Step(self._kind, self._row, given, named, self._asked)
+        members = zip(*[each for each in lists if each], strict=True)
+        step.run(members, args[self._lists : self._numbers])
 
 
 class _Step:
@@ -67,7 +66,7 @@ class _Step:
         self._names = [name for name, some in zip(row.tensors, given, strict=True) if some]
         self._written = [i for i, name in enumerate(self._names) if name in row.written]
         self._runs = 0
-        self._constants: tuple[list[Any], list[Any]] = [None] * len(row.numbers), []
+        self._constants: tuple[tuple[Any, ...], list[Any]] = (None,) * len(row.numbers), []
         """The numbers of the last run, and what stands for them: most are the same in the next."""
         self._compiled: dict[Shape, Callable[..., Any] | None] = {}
         self._ways: dict[Shape, Callable[..., Any]] = {}
@@ -79,7 +78,7 @@ class _Step:
         most = _AT_ONCE * kind.backend.traits.piece
         self._piece = most // (len(self._names) + self._step.buffers)
 
-    def run(self, members: Any, numbers: list[float]) -> None:
+    def run(self, members: Any, numbers: tuple[float, ...]) -> None:
         """The step of each member."""
         before, constants = self._constants
         if not all(map(is_, numbers, before)):

@@ -238,6 +238,10 @@ class Backend:
         """Whether the array is row-major without gaps. Override where the library knows."""
         return is_row_major(array.shape, self.strides(array, dtype))
 
+    def _contiguity(self, dtype: dtype) -> Callable[[Array], bool]:
+        """``is_contiguous`` for one dtype, asked once: the frontend calls what it gives most."""
+        return lambda array: self.is_contiguous(array, dtype)
+
     def as_array(self, result: Any, dtype: dtype, index: int) -> Array:
         """The 0-d array for a host scalar that a kernel returned (trait ``scalar_results``)."""
         return self.from_host(np.asarray(result), dtype, index)

@@ -190,6 +190,11 @@ class Row:
         if self.form == "list":
             if self.rules or not self.written or self.sequences != self.tensors:
                 raise ValueError(f"row {self.name}: form list has sequences alone, and writes some")
+            first = *self.tensors, *self.numbers
+            if self.arguments[: len(first)] != first:
+                raise ValueError(
+                    f"row {self.name}: the sequences of form list come first, then its numbers"
+                )
         elif self.written or self.numbers:
             raise ValueError(f"row {self.name}: operands that are written to are for form list")
         elif (self.outputs or self.sequences) and (self.form != "general" or self.holomorphic):

@@ -15,6 +15,6 @@ from __future__ import annotations
 
 from tensorbus._base.float_warnings import quietly
 from tensorbus.plugin.array_library.base import ArrayLibraryBackend
-from tensorbus.plugin.array_library.table import Table, into, quiet
+from tensorbus.plugin.array_library.table import Table, into, quiet, with_own
 
-__all__ = ["ArrayLibraryBackend", "Table", "into", "quiet", "quietly"]
+__all__ = ["ArrayLibraryBackend", "Table", "into", "quiet", "quietly", "with_own"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.array_library.narrow import product
-from tensorbus.plugin.array_library.table import ALL, Table, quiet
+from tensorbus.plugin.array_library.table import ALL, Table, quiet, with_own
 from tensorbus.plugin.backend import Array, Kernel
 
 TABLE = Table()
@@ -34,4 +34,4 @@ def _inexact(xp: Any, own: np.dtype) -> Kernel:
         # Another result dtype, or a description equal to ours that is not the same object.
         return product(xp, a, b, dtype, out)
 
-    return matmul
+    return with_own(matmul, own, multiply)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -183,6 +184,11 @@ class ArrayRuntime(Backend):
 
     def is_contiguous(self, array: Array, dtype: dtype) -> bool:
         return array.flags.c_contiguous
+
+    def _contiguity(self, dtype: dtype) -> Callable[[Array], bool]:
+        if type(self).is_contiguous is not ArrayRuntime.is_contiguous:
+            return super()._contiguity(dtype)
+        return operator.attrgetter("flags.c_contiguous")  # without a function of Python
 
     def owns_storage(self, array: Array) -> bool:
         return array.base is None

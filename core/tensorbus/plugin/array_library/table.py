@@ -76,6 +76,19 @@ def into(out: Array | None, result: Array) -> Array:
     return out
 
 
+def with_own(kernel: Kernel, own: Any, alone: Kernel) -> Kernel:
+    """*kernel*, which is given the result's dtype last, and what is called where that is *own*.
+
+    *alone* is called without it, so it may be the library's own function.
+    """
+
+    def for_dtype(dtype: Any) -> Kernel | None:
+        return alone if dtype is own else None
+
+    kernel.for_dtype = for_dtype  # type: ignore[attr-defined]
+    return kernel
+
+
 def quiet(kernel: Kernel) -> Kernel:
     """*kernel*, started again without floating point warnings where one was made an error.
 
