@@ -161,7 +161,7 @@ def test_a_matrix_is_written_over_by_its_own_transpose():
 
 
 @pytest.mark.parametrize("name", ["float32", "float64"])
-@pytest.mark.parametrize("shape", [(3, 4), (70, 50), (2, 60, 40), (50_000, 3)])
+@pytest.mark.parametrize("shape", [(3, 4), (70, 50), (2, 60, 40), (257, 256), (50_000, 3)])
 def test_extreme_sums_are_those_of_float64(name: str, shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(0).normal(size=shape).astype(name)
     rank = len(shape)
@@ -172,6 +172,46 @@ def test_extreme_sums_are_those_of_float64(name: str, shape: tuple[int, ...]) ->
             assert got.dtype == name
             # The rounding of each absolute value's place in the sum, in blocks of 32 and more.
             np.testing.assert_allclose(got, want.astype(name), rtol=32 * np.finfo(name).eps)
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(256, 8), (3, 256, 8), (257, 8), (5000, 2)])
+def test_sums_of_columns_are_no_worse_than_numpys(name: str, shape: tuple[int, ...]) -> None:
+    """Of equal numbers, whose roundings all go one way, and beside what is not finite."""
+    x, dim = np.full(shape, 0.1, name), len(shape) - 2
+    want = shape[dim] * np.longdouble(x.flat[0])
+    run = kernel("extreme_sum", name)
+    for given in (x, -x, np.asfortranarray(x)):
+        found = np.abs(run(given, dim, dim, True) - want)
+        assert (found <= np.abs(np.add.reduce(x, dim)[..., 0] - want)).all()
+    for bad in (np.nan, np.inf, -np.inf):
+        x[..., 7, 1] = bad
+        assert np.array_equal(run(x, dim, dim, True), np.abs(x[..., 7, 1]), equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 8192, 8193, 100_000, 131_072, 9_000_000])
+def test_norms_are_no_worse_than_pairwise_sums(name: str, n: int) -> None:
+    x = np.random.default_rng(n).standard_normal(n).astype(name)
+    run, eps = kernel("vector_norm", name), float(np.finfo(name).eps)
+    want = np.sqrt(np.add.reduce(np.square(x.astype(np.longdouble))))
+    assert run(x, 2, (0,)).dtype == name
+    pairwise = np.abs(np.sqrt(np.add.reduce(x * x)) - want)
+    assert np.abs(run(x, 2, (0,)) - want) <= max(pairwise, eps * want)
+    same = run(np.full(n, 0.1, name), 2, (0,))
+    assert float(same) == pytest.approx(0.1 * math.sqrt(n), rel=64 * eps)
+    for bad, found in ((np.nan, np.nan), (np.inf, np.inf), (-np.inf, np.inf)):
+        x[n // 2] = bad
+        assert np.array_equal(run(x, 2, (0,)), found, equal_nan=True)
+
+
+def test_norms_whose_squares_have_a_larger_sum_than_float32() -> None:
+    """Only the square of a number, or of those of a block, may leave the dtype."""
+    run = kernel("vector_norm", "float32")
+    assert run(np.full(1_000_000, 1e17, "f4"), 2, (0,)) == pytest.approx(1e20)
+    assert run(np.full(8193 * 2, 1e20, "f4"), 2, (0,)) == math.inf
+    assert run(np.full(1_000_000, 1e-20, "f4"), 2, (0,)) == pytest.approx(1e-17, rel=1e-4)
+    assert run(np.full(1_000_000, 1e-30, "f4"), 2, (0,)) == 0
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 1000, 4099, 80_001, 131_072, 131_077, 140_013])

@@ -356,12 +356,12 @@ def shortcut(
 
 
 def _row_major(row: Row, kind: str) -> list[str]:
-    """Lines that copy a result of another layout."""
+    """Lines that copy a result of another layout, behind a test for one without dimensions."""
     test = f"not {kind}.is_contiguous(r)"
     if row.composite is None and not row.optional and not row.sequences:
         # Kernels give row-major results for row-major inputs; compositions may give views.
         test = f"({' or '.join(f'{t}._b is not None' for t in row.tensors)}) and {test}"
-    return [f"    if {test}:", f"        r = {kind}.clone(r)"]
+    return [f"    elif {test}:", f"        r = {kind}.clone(r)"]
 
 
 def _laid_out(row: Row, kind: str) -> list[str]:

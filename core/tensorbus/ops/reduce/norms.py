@@ -141,14 +141,7 @@ def vector_norm(
     """
     if not isinstance(x, Tensor):
         raise type_error("linalg_vector_norm", "x", 1, "Tensor", x)
-    order = as_number(ord)
-    if order is None:
-        raise type_error("linalg_vector_norm", "ord", 2, "Number", ord)
-    check_bits(order)
-    if isinstance(order, complex):
-        raise RuntimeError(
-            "linalg.vector_norm: Expected a non-complex scalar as the order of norm."
-        )
+    order = ord if type(ord) is float or (type(ord) is int and ord == 2) else _order(ord)
     if dtype is not None or x._k.dtype.category < dtypes.FLOAT:
         x = prepared("linalg.vector_norm", x, dtype)
     size, rank = x._s, len(x._s)
@@ -168,6 +161,19 @@ def vector_norm(
         if r._e is not None:
             name_node(r, "LinalgVectorNormBackward0")
     return r
+
+
+def _order(ord: Any) -> Any:
+    """The order of a vector's norm, a real number; TypeError for what is no number."""
+    order = as_number(ord)
+    if order is None:
+        raise type_error("linalg_vector_norm", "ord", 2, "Number", ord)
+    check_bits(order)
+    if isinstance(order, complex):
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a non-complex scalar as the order of norm."
+        )
+    return order
 
 
 def _refuse_empty(x: Tensor, order: float, dim: Any, dims: tuple[int, ...]) -> None:
