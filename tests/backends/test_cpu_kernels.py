@@ -9,7 +9,7 @@ import pytest
 
 import tensorbus
 from tensorbus._base import dtypes
-from tensorbus_cpu_numpy import transposing
+from tensorbus_cpu_numpy import blas, transposing
 from tensorbus_cpu_numpy.backend import CpuBackend
 
 # A warning of NumPy is in the name of the kernel; the tests take back the filter for its package.
@@ -254,3 +254,21 @@ def test_a_clone_is_row_major_and_owns_its_memory(name, shape):
         np.testing.assert_array_equal(found, given)
         assert found.flags.c_contiguous and found.flags.owndata and found.flags.writeable
         assert found.dtype == given.dtype and not np.shares_memory(found, given)
+
+
+@pytest.mark.parametrize("small_kernels", [False, True])
+@pytest.mark.parametrize("rows", [1, 2, 32, 33])
+@pytest.mark.parametrize(("width", "outputs"), [(256, 64), (255, 64), (256, 63), (784, 128)])
+def test_linear_maps_of_few_and_many_rows(monkeypatch, small_kernels, rows, width, outputs):
+    monkeypatch.setattr(blas, "has_small_kernels", lambda: small_kernels)
+    rng = np.random.default_rng(rows)
+    x, w, b = (rng.standard_normal(shape).astype(np.float32)
+               for shape in ((rows, width), (outputs, width), (outputs,)))  # fmt: skip
+    linear = kernel("linear", "float32")
+    plain = x.astype(np.float64) @ w.T.astype(np.float64)
+    for given, bias in ((x, None), (x, b), (x.T.copy().T, b), (x.reshape(rows, 1, width), b)):
+        found = linear(given, w, bias)
+        expected = plain if bias is None else plain + b
+        assert found.dtype == np.float32 and found.shape == (*given.shape[:-1], outputs)
+        assert found.flags.c_contiguous and (found.flags.owndata or given.ndim == 3)
+        np.testing.assert_allclose(found.reshape(rows, outputs), expected, rtol=1e-4, atol=1e-4)

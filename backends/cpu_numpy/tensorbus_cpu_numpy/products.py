@@ -24,6 +24,8 @@ _EXACT = float(1 << 53)
 _SMALL_PRODUCT = 1_000_000
 """Up to this many multiplications OpenBLAS has kernels that need no packing, on some processors."""
 _FEW_ROWS = 128
+_TURNED_ROWS, _LONG, _WIDE = 32, 256, 64
+"""OpenBLAS's other kernels take a third less time for a few rows, long and many, as columns."""
 
 
 def _few_rows() -> Kernel:
@@ -67,20 +69,25 @@ def _matmul(xp: Any, dtype: dtype) -> Kernel | None:
 
 @TABLE.row("linear", FLOAT)
 def _linear(xp: Any, dtype: dtype) -> Kernel | None:
-    product: Any = np.matmul
     if dtype.itemsize == 2:
         return None
-    if dtype.name == "float32" and blas.has_small_kernels():
-        product = _few_rows()
+    product: Any = np.matmul
+    turns = dtype.name == "float32"
+    if turns and blas.has_small_kernels():
+        product, turns = _few_rows(), False
 
     def linear(x: Array, w: Array, b: Array | None) -> Array:
         """In one function: the calls of a composition take longer than a small product."""
         shape = x.shape
         if len(shape) != 2:
             x = x.reshape(math.prod(shape[:-1]), shape[-1])
-        r = product(x, w.T)
-        if b is not None:
-            np.add(r, b, r)
+        if turns and 1 < len(x) <= _TURNED_ROWS and w.shape[1] >= _LONG and len(w) >= _WIDE:
+            r = np.matmul(w, x.T).T
+            r = r.copy() if b is None else np.add(r, b, np.empty(r.shape, r.dtype))
+        else:
+            r = product(x, w.T)
+            if b is not None:
+                np.add(r, b, r)
         return r if len(shape) == 2 else r.reshape(*shape[:-1], len(w))
 
     return quiet(linear)
