@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import tensorbus
+from tensorbus.nn import functional as F
 
 NODES = {
     "x + x": "AddBackward0",
@@ -340,3 +341,35 @@ def test_nodes_behind_another_are_named_too() -> None:
     assert seen.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
     assert (x.clamp(0, 2).grad_fn).name() == "ClampBackward1"  # type: ignore[union-attr]
     assert type(seen) is type(x.clamp(0, 2).grad_fn)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("dtype", [tensorbus.float32, tensorbus.bfloat16])
+def test_cross_entropies_have_the_nodes_of_their_last_steps(
+    reduction: str, dtype: tensorbus.dtype
+) -> None:
+    for shape, classes, name in (
+        ((4, 3), (4,), "NllLossBackward0"),
+        ((3,), (), "NllLossBackward0"),
+        ((4, 3, 2), (4, 2), "NllLoss2DBackward0"),
+    ):
+        x = tensorbus.ones(shape, dtype=dtype, requires_grad=True)
+        y = tensorbus.zeros(classes, dtype=tensorbus.int64)
+        loss = F.cross_entropy(x, y, reduction=reduction)
+        assert loss.grad_fn.name() == name
+        assert loss.shape == (classes if reduction == "none" else ())
+        smooth = F.cross_entropy(x, y, reduction=reduction, label_smoothing=0.25)
+        assert smooth.grad_fn.name() == "AddBackward0" and smooth.dtype is loss.dtype is dtype
+
+
+def test_linear_maps_have_the_nodes_of_products() -> None:
+    w, b = tensorbus.ones(5, 3, requires_grad=True), tensorbus.ones(5)
+    for x, plain, with_bias in (
+        (tensorbus.ones(4, 3), "MmBackward0", "AddmmBackward0"),
+        (tensorbus.ones(3), "UnsafeViewBackward0", "ViewBackward0"),
+        (tensorbus.ones(2, 2, 3), "UnsafeViewBackward0", "ViewBackward0"),
+    ):
+        assert F.linear(x, w).grad_fn.name() == plain
+        assert F.linear(x, w, b).grad_fn.name() == with_bias
+        added = F.linear(x, w, tensorbus.ones(1)).grad_fn
+        assert added.name() == "AddBackward0" and added.next_functions[0][0].name() == plain

@@ -66,7 +66,7 @@ def _rows(i: Array, ignore: int, classes: int) -> tuple[Array, Any]:
 _ALL = slice(None)
 _UNSIGNED = np.dtype(np.uint64)
 _SUMMED = 1024
-"""So many exponentials BLAS sums well, in 16 or more lanes."""
+"""So many numbers BLAS sums well, in 16 or more lanes."""
 _maximum: Any = np.maximum.reduce  # positional arguments, which are the quickest, have no types
 
 
@@ -125,8 +125,9 @@ def cross_entropy(
 def _reduced(each: Array, x: Array, count: Any, reduction: str) -> Array:
     if reduction == "none":
         return each
-    loss = np.add.reduce(each)
-    return np.asarray(loss / count if reduction == "mean" else loss, x.dtype)
+    loss = each.dot(_ones(len(each), each.dtype)) if len(each) <= _SUMMED else np.add.reduce(each)
+    loss = loss / count if reduction == "mean" else loss
+    return loss if loss.dtype is x.dtype else np.asarray(loss, x.dtype)
 
 
 def _losses(x: Array, counted: Array, many: bool) -> tuple[Array, Array, Array, Array, Array]:
@@ -141,7 +142,7 @@ def _losses(x: Array, counted: Array, many: bool) -> tuple[Array, Array, Array, 
     top = _maximum(x, 1, None, None, True)
     d = np.subtract(x, top)
     e, classes = np.exp(d), x.shape[1]
-    sums = np.dot(e, _ones(classes, e.dtype)) if classes <= _SUMMED else np.add.reduce(e, 1)
+    sums = e.dot(_ones(classes, e.dtype)) if classes <= _SUMMED else np.add.reduce(e, 1)
     logarithms = np.log(sums)
     return logarithms - _picked(d, counted), d, logarithms, top[:, 0], sums
 

@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.node import name_node
 from tensorbus.nn.functional.domains import refuse_complex, refuse_gradient, refuse_integers
 from tensorbus.nn.functional.reduction import chosen, reduced
 from tensorbus.op_engine.arguments import check_device
@@ -163,10 +164,6 @@ def cross_entropy(
     return _of_classes(input, target, weight, ignore_index, reduction, float(label_smoothing))
 
 
-@composed(
-    node=lambda input, *options: "AddBackward0" if options[-1] else _loss_node(input),
-    autocast="float32",
-)
 def _of_classes(
     input: Tensor,
     target: Tensor,
@@ -180,9 +177,13 @@ def _of_classes(
         rows, weight = rows.float(), None if weight is None else weight.float()
     options = int(ignore_index), smoothing, reduction
     loss: Tensor = _checked(classes, "cross_entropy", rows, classes, weight, *options)[0]
-    if reduction == "none":
+    if reduction == "none" and loss._s != shape:
         loss = loss.reshape(shape)
-    return loss if loss._k is input._k else loss.to(input.dtype)
+    if loss._k is not input._k:
+        loss = loss.to(input.dtype)
+    if loss._e is not None and (smoothing or loss._k is not rows._k or len(input._s) != 2):
+        name_node(loss, "AddBackward0" if smoothing else _loss_node(input))
+    return loss
 
 
 def _soft_cross_entropy(

@@ -47,7 +47,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             f"{w[1]}x{w[0]})"
         )
     if bias is not None and bias._s != (_at(w, 0),):
-        r = core("linear")(input, weight, None)
+        r = linear(input, weight)
         if broadcast_shapes(tuple(r._s), tuple(bias._s)) != tuple(r._s):
             raise RuntimeError(
                 f"The expanded size of the result {list(r._s)} must match the existing size of the "
@@ -55,19 +55,19 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             )
         return r + bias
     r = core("linear")(input, weight, bias)
-    if r._e is not None:
+    if r._e is not None and (bias is None or len(a) != 2):
         name_node(r, _NODES[bias is not None, len(a) == 2])
     return r
 
 
 _at: Any = tuple.__getitem__  # that of a shape, which makes shapes of slices, takes longer
 _NODES = {
-    (True, True): "AddmmBackward0",
     (True, False): "ViewBackward0",
     (False, True): "MmBackward0",
     (False, False): "UnsafeViewBackward0",
 }
-"""What PyTorch calls the nodes of linear maps, by whether there is a bias and whether a batch."""
+"""What PyTorch calls the nodes of linear maps, by whether there is a bias and whether *input* is a
+matrix, where that is not the row's own name."""
 
 
 def _refuse_mixed(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:

@@ -38,6 +38,7 @@ row(
     "linear",
     "x:T, w:T, b:T?",
     doc="``x @ w.T + b``; without *b* the product alone.",
+    node_name="AddmmBackward0",
     in_float32=True,
     composite=lambda F, x, w, b: _linear(F, x, w, b),
     holomorphic=True,
