@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 
 import pytest
 
@@ -45,6 +46,8 @@ def test_only_what_the_table_has_is_there() -> None:
         checkpoint.nothing  # noqa: B018
     assert "FileSystemReader" in dir(checkpoint) and torch.torch is torch
     assert torch.PyTorchFileReader is torch._C.PyTorchFileReader
+    assert pickle.loads(pickle.dumps(torch.PyTorchFileReader)) is torch.PyTorchFileReader
+    assert pickle.loads(pickle.dumps(checkpoint.FileSystemReader)) is checkpoint.FileSystemReader
     with pytest.raises(ModuleNotFoundError, match="tensorbus.ao.nothing"):
         importlib.import_module("tensorbus.ao.nothing")
 

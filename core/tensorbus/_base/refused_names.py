@@ -145,8 +145,8 @@ class _Refused(type):
 
 
 def _said(cls: type) -> str:
-    named = next(c for c in cls.__mro__ if c.__module__.startswith("torch."))
-    path = named.__module__.removeprefix("torch.")
+    named = next(c for c in cls.__mro__ if c.__module__.startswith("tensorbus."))
+    path = named.__module__.removeprefix("tensorbus.")
     return f"torch.{path}.{named.__qualname__} is not supported: {REFUSED[path][1]}"
 
 
@@ -155,7 +155,7 @@ def refused(path: str, name: str) -> type | None:
     """The class that stands for a name of the table, or None where that has none."""
     if path not in REFUSED or name not in REFUSED[path][0].split():
         return None
-    made = _Refused(name, (), {"__module__": f"torch.{path}"})
+    made = _Refused(name, (), {"__module__": f"tensorbus.{path}"})
     made.__doc__ = _said(made)
     return made
 
