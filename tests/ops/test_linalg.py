@@ -150,7 +150,7 @@ def test_factors_lie_column_by_column(batch: tuple[int, ...], like_torch: Any) -
             lu, pivots = m.linalg.lu_factor(a)
             found += laid_out(m, lu, pivots, *m.linalg.lu_factor_ex(a.mT.contiguous().mT))
             found += laid_out(m, *m.linalg.lu(a), *m.lu_unpack(lu, pivots))
-            found += laid_out(m, *m.lu_unpack(lu.contiguous(), pivots))
+            found += laid_out(m, *m.lu_unpack(lu.contiguous(), pivots), *m.geqrf(a))
             if size[0] == size[1]:
                 found += laid_out(m, *m.linalg.ldl_factor(a), *m.linalg.ldl_factor_ex(a + a.mT))
         return found

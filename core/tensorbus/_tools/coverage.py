@@ -41,8 +41,8 @@ DIFFERENCES = {
     "`linalg.eigh`, `svd`, their values": "LinAlgError on every device for what is not finite",
     "`symeig`, `eig`, `solve`, `lstsq`, `matrix_rank`": "PyTorch has removed them from `torch`; "
     "here they work and warn, as `gesv`, `trtrs`, `potrf` and `btrifact` do",
-    "factors of matrices": "those of LU and LDL are column-major; Q and the others are row-major, "
-    "which in PyTorch are column-major, too",
+    "factors of matrices": "of LU, LDL and `geqrf` they are column-major; Q and others are "
+    "row-major, which in PyTorch are column-major, too",
     "`torch.compile`": "returns what it is given, and warns once that nothing is compiled",
     "`torch.backends`, `set_float32_matmul_precision`": "flags are kept and change no result; the "
     "libraries are not used, so `is_available()` is False",

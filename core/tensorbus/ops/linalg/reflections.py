@@ -35,7 +35,8 @@ def refuse(F: Any, g: Any) -> Any:
 row("linalg_geqrf", "a:T",
     doc="R of the QR factorization of *a*, below it the reflections whose product is Q, and what "
         "scales each of them.",
-    results="packed:same tau:same", domain="float", node_name="GeqrfBackward0",
+    results="packed:same tau:same", column_major="packed", domain="float",
+    node_name="GeqrfBackward0",
     composite=lambda F, a: factor(F, a),
     a=refuse)
 # fmt: on
