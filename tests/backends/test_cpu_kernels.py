@@ -245,17 +245,6 @@ def test_products_and_sums_may_name_another_dtype_than_their_own(name):
         assert op == "sum" or name == "float32" or whole.for_dtype(np.dtype(name)) is np.matmul
 
 
-@pytest.mark.parametrize("name", ["bool", "float32", "complex128"])
-@pytest.mark.parametrize("shape", [(), (3, 0), (5, 7), (300, 301)])
-def test_a_clone_is_row_major_and_owns_its_memory(name, shape):
-    x = np.resize(np.arange(251), shape).astype(name)
-    for given in (x, x.T, x[::2] if shape else x):
-        found = kernel("clone", name)(given)
-        np.testing.assert_array_equal(found, given)
-        assert found.flags.c_contiguous and found.flags.owndata and found.flags.writeable
-        assert found.dtype == given.dtype and not np.shares_memory(found, given)
-
-
 @pytest.mark.parametrize("small_kernels", [False, True])
 @pytest.mark.parametrize("rows", [1, 2, 32, 33])
 @pytest.mark.parametrize(("width", "outputs"), [(256, 64), (255, 64), (256, 63), (784, 128)])

@@ -101,7 +101,6 @@ class CpuBackend(ArrayLibraryBackend):
         activations.TABLE,
         probabilities.TABLE,
         views.TABLE,
-        transposing.TABLE,
         convolution.TABLE,
         pooling.TABLE,
         losses.TABLE,

@@ -7,15 +7,10 @@ uses one element before the line is lost. A tile is read in its own order first,
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
 
-from tensorbus.plugin import Array, Kernel, dtype
-from tensorbus.plugin.array_library import Table
-from tensorbus.plugin.array_library.table import ALL
-
-TABLE = Table()
+from tensorbus.plugin import Array
 
 MANY = 1 << 16
 """For fewer elements NumPy's way is as quick."""
@@ -24,18 +19,6 @@ _LINES, _LENGTH = 64, 512
 """The sides of a tile: lines as long in what is read, and as short in what is written."""
 _GAP = 16
 """Elements between the rows of the tile: rows a power of two apart share few places of a cache."""
-
-
-@TABLE.row("clone", *ALL)
-def _clone(xp: Any, dtype: dtype) -> Kernel:
-    def clone(x: Array) -> Array:
-        if x.size < MANY:
-            return x.copy()
-        made = np.empty(x.shape, x.dtype)
-        write(made, x)
-        return made
-
-    return clone
 
 
 def write(dst: Array, src: Array) -> None:

@@ -156,8 +156,8 @@ def product(xp: Any, a: Array, b: Array, token: Any, out: Array | None) -> Array
 
 
 MOVING = frozenset(
-    "permute view expand slice select unsqueeze leading transpose contiguous clone take gather "
-    "where concatenate".split()
+    "permute view expand slice select unsqueeze leading transpose contiguous take gather where "
+    "concatenate".split()
 )
 """Ops that look at no value: kernels of an integer as wide do."""
 _UPDATING = ("put", "scatter")
