@@ -239,6 +239,20 @@ def graph(x: {d}[s0, s1], i: int64[s2]):
     np.testing.assert_array_equal(got, x[i].astype("float32") / 2)
 
 
+@pytest.mark.parametrize("d", ["float16", "float32", "float64"])
+def test_the_sum_of_one_negative_zero_is_zero(generated, compiled, d):
+    kernel = compiled(f"""
+def graph(x: {d}[s0, 1], y: {d}[s0, s1]):
+    v0: {d}[s0] = sum(x, (1,), {d})
+    v1: {d}[s0, 1] = unsqueeze(v0, 1)
+    v2: {d}[s0, s1] = div(y, v1)
+    return v2
+""")
+    x, y = np.array([[-0.0], [2.0], [0.0]], d), np.full((3, 4), 3.0, d)
+    got = generated.get(kernel(*put(generated, [x, y])))
+    np.testing.assert_array_equal(got[:, 0], np.array([np.inf, 1.5, np.inf], d))
+
+
 INPUTS = [
     np.array([[0.0, -3.0, np.nan], [np.inf, -2.0, 8.0]], "float32"),
     np.array([1.0, -1.0, 3.0], "float32"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tensorbus._base.dtypes import FLOAT
 from tensorbus.plugin.graph import Graph, Node, NumberType, TensorType, Value, values_among
 from tensorbus.plugin.kernel_language.axes import FOLDS, GATHERS, MOVES, AxisMap, Declined
 from tensorbus.plugin.kernel_language.expressions import knows
@@ -376,7 +377,10 @@ class _Lowering:
             return made[first]
         if node.op in FOLDS and first is not None:
             if not self._folds(node):  # of dimensions of size 1
-                return Apply("cast", (made[first],), value.type.dtype)
+                alone = Apply("cast", (made[first],), value.type.dtype)
+                if node.op == "sum" and value.type.dtype.category == FLOAT:
+                    return Apply("add", (alone, 0.0), value.type.dtype)  # a sum of -0 is 0
+                return alone
             axes = tuple(sorted(number_of[a] for a in self._map.folded(node)))
             return Fold(node.op, made[first], axes, value.type.dtype)
         args = node.args[:1] if node.op == "cast" else node.args
