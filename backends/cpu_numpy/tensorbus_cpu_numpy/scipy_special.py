@@ -34,7 +34,7 @@ class Mended:
     wrong: Callable[[Array], Array] | None = None
     """Where SciPy's results are to be put right."""
     right: Callable[[Array, Array, Array], None] | None = None
-    """``right(x, found, scratch)`` puts right what was found of these; four rows to write to."""
+    """``right(x, found, scratch)`` puts right what was found of these; three rows to write to."""
     lost: Callable[[Array], Array] | None = None
     """Where *right* isn't enough; None: nowhere."""
     anew: Callable[[Any, Array], Array] | None = None
