@@ -12,6 +12,7 @@ from graph_interpreter import Interpreter
 
 import tensorbus as torch
 from tensorbus import discovery
+from tensorbus._base.size import SIZES
 from tensorbus.graph.list_rows import ListRow
 from tensorbus.graph.verifying import verify
 from tensorbus.op_engine.cores import core
@@ -161,6 +162,18 @@ def test_inference_tensors_are_refused() -> None:
         torch.optim.SGD([p], lr=0.5).step()
 
 
+def test_members_of_unlike_shape_are_refused() -> None:
+    p = torch.ones(2, 3, requires_grad=True)
+    p.grad = torch.ones(2, 3)
+    optimizer = torch.optim.SGD([p], lr=0.5, momentum=0.5)
+    optimizer.step()
+    optimizer.state[p]["momentum_buffer"] = torch.ones(3)
+    with pytest.raises(
+        RuntimeError, match=r"shape \[3\] doesn't match the broadcast shape \[2, 3\]"
+    ):
+        optimizer.step()
+
+
 def test_lists_may_be_empty() -> None:
     nothing = torch.ones(0, 3, requires_grad=True)
     nothing.grad = torch.ones(0, 3)
@@ -226,6 +239,16 @@ def test_a_kernel_gets_all_members_of_a_kind_at_once(backend: Kernels) -> None:
     rest = (0, 1, 0, False, False, False, False, False)
     assert [call[0] for call in backend.calls] == [[(3, 4), (), (5,)], [(2,)]]
     assert all(call[1:] == ([], 0.25, *rest) for call in backend.calls)
+
+
+def test_a_kernel_gets_members_whose_equal_shapes_are_not_one_object(backend: Kernels) -> None:
+    """As after ten thousand other shapes, when the table of shapes begins anew."""
+    p = torch.ones(2, 3, device=backend.place, requires_grad=True)
+    SIZES.clear()
+    p.grad = torch.ones(2, 3, device=backend.place)
+    assert p.shape is not p.grad.shape
+    torch.optim.SGD([p], lr=0.25).step()
+    assert [call[0] for call in backend.calls] == [[(2, 3)]]
 
 
 def test_a_kernel_that_declines_is_followed_by_the_composition(backend: Kernels) -> None:

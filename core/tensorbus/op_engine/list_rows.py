@@ -63,7 +63,9 @@ def _arrays_of(columns: Columns) -> list[list[Any]] | None:
     for column in columns:
         found = []
         for t, other in zip(column, first, strict=True):
-            if t._k is not k or t._s is not other._s or type(t) not in _PLAIN:
+            if t._k is not k or type(t) not in _PLAIN:
+                return None
+            if t._s is not other._s and t._s != other._s:
                 return None
             if t._b is not None:
                 views = True
