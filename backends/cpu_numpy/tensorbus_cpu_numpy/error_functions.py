@@ -62,14 +62,15 @@ def _lost(x: Array, scratch: Array, by_half: bool = False) -> Array:
     return high
 
 
-def _polynomial(t: Array, coefficients: tuple[float, ...], out: Array | None = None) -> Array:
-    """Horner's rule in one array, the highest power first."""
-    total = np.multiply(t, coefficients[0], out=out)
-    total += coefficients[1]
+def _odd(x: Array, coefficients: tuple[float, ...], out: Array) -> None:
+    """Write x times a polynomial in ``x * x`` into *out*; the highest power comes first."""
+    square = x * x
+    np.multiply(square, coefficients[0], out=out)
+    out += coefficients[1]
     for coefficient in coefficients[2:]:
-        total *= t
-        total += coefficient
-    return total
+        out *= square
+        out += coefficient
+    out *= x
 
 
 _INNER = (
@@ -82,15 +83,13 @@ _INNER = (
 
 
 def _erf_inner(x: Array, out: Array) -> None:
-    _polynomial(x * x, _INNER, out)
-    out *= x
+    _odd(x, _INNER, out)
     out += x
 
 
 def _erfc_inner(x: Array, out: Array) -> None:
     """Of ``1 - erf(x)`` two halves, of which each difference keeps its digits."""
-    _polynomial(x * x, _INNER, out)
-    out *= x
+    _odd(x, _INNER, out)
     out += x - 0.5
     np.subtract(0.5, out, out=out)
 
@@ -158,8 +157,7 @@ _INNER_NDTR = (
 
 
 def _ndtr_inner(x: Array, out: Array) -> None:
-    _polynomial(x * x, _INNER_NDTR, out)
-    out *= x
+    _odd(x, _INNER_NDTR, out)
     half = np.multiply(x, 0.25)
     half += 0.5
     out += half
