@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import email
 import importlib.util
 import os
@@ -10,7 +11,14 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from importlib.metadata import EntryPoints
+from collections.abc import Iterable
+from contextlib import suppress
+from importlib.metadata import (
+    EntryPoints,
+    PackageNotFoundError,
+    packages_distributions,
+    requires,
+)
 from pathlib import Path
 
 import pytest
@@ -135,6 +143,43 @@ def test_the_unpacked_wheel_runs_by_itself(wheel, tmp_path):
     file, names, count = done.stdout.splitlines()
     assert Path(file).is_relative_to(tmp_path)
     assert names.split() == sorted({*BACKENDS, "meta"}) and count == "1"
+
+
+def _imported_outright(file: Path) -> set[str]:
+    """The packages that a file of tests imports at its top, without which none of it runs."""
+    found = set()
+    for node in ast.parse(file.read_text("utf-8")).body:
+        if isinstance(node, ast.Import):
+            found |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def _named(requirements: Iterable[str]) -> set[str]:
+    """The distributions of requirements that hold without an extra."""
+    plain = (each for each in requirements if "extra ==" not in each)
+    return {re.split(r"[^\w.-]", each)[0].lower().replace("_", "-") for each in plain}
+
+
+def test_what_tests_import_is_in_an_extra_that_they_ask_for() -> None:
+    """Not brought by PyTorch alone, which is where the answers are recorded and no one else's."""
+    project = PROJECT["project"]
+    extras = project["optional-dependencies"]
+    asked = [*project["dependencies"], *extras["test"], *extras["demo"], *extras["cuda-host"]]
+    declared = _named(asked)
+    for name in sorted(declared):
+        with suppress(PackageNotFoundError):  # of an extra that is not installed
+            declared |= _named(requires(name) or [])
+    brought = packages_distributions()
+    missing = {
+        f"{file.relative_to(ROOT)}: {package}"
+        for file in (ROOT / "tests").rglob("test_*.py")
+        for package in _imported_outright(file) & set(brought)
+        if package != "tensorbus" and not package.startswith("tensorbus_")
+        and not declared & {name.lower().replace("_", "-") for name in brought[package]}
+    }  # fmt: skip
+    assert not missing
 
 
 def test_the_changelog_begins_with_this_version():
