@@ -140,16 +140,26 @@ def test_what_the_kernels_make_of_ends() -> None:
         assert repr(x.lgamma_().tolist()) == repr([inf, inf, inf, inf, nan, inf])
 
 
-def test_tails_of_the_error_function_end_in_subnormal_numbers() -> None:
-    """Values by mpmath; beyond them 0, or infinity."""
-    x = torch.tensor([26.8, 27.2, 28.0, 1e300], dtype=torch.float64)
-    assert x.erfc().tolist() == [2.484962157e-314, 1e-323, 0.0, 0.0]
-    x = torch.tensor([38.0, 39.0, 1e300], dtype=torch.float64)
-    assert torch.special.ndtr(-x).tolist() == [2.88542835e-316, 0.0, 0.0]
-    assert torch.special.log_ndtr(x).tolist() == [-2.88542835e-316, 0.0, 0.0]
-    x = torch.tensor([-26.0, -27.0, -1e300], dtype=torch.float64)
-    expected = [7.657724931490568e293, math.inf, math.inf]
-    assert torch.special.erfcx(x).tolist() == pytest.approx(expected, rel=1e-15)
+def test_lgamma_around_its_zeros() -> None:
+    """By mpmath: at 1 and 2, and on both sides of where another formula begins."""
+    values = {
+        0.8: "0.15205967839983754592",
+        0.80001: "0.15205002842914349699",
+        0.9: "0.066376239734742954426",
+        0.9999999999990905: "5.2497458900896243905e-13",
+        1.0000000000000002: "-1.2816762426960008403e-16",
+        1.1: "-0.049872441259839761785",
+        1.19999: "-0.085371199540980789452",
+        1.80001: "-0.071081022963190577481",
+        1.9: "-0.038984275923083361674",
+        1.9999999999999998: "-9.3876980655431167609e-17",
+        2.0000000000009095: "3.8452011276491286612e-13",
+        2.1: "0.045437738544485179002",
+        2.19999: "0.096942023884918117556",
+    }
+    x = np.array(list(values))
+    assert units(by_kernel("gammaln", [x]), list(values.values())) <= 2
+    assert by_kernel("gammaln", [np.array([1.0, 2.0])]).tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("name", ["erfc", "erfcx", "ndtr", "log_ndtr", "gammaln"])
@@ -160,18 +170,6 @@ def test_parts_of_strided_tensors(name: str) -> None:
     expected = torch.stack([function(part) for part in x.reshape(-1, 1000)]).reshape(-1, 2)
     assert function(x.T).equal(expected.T) and function(x[:, 1]).equal(expected[:, 1])
     assert function(x, out=x).equal(expected)
-
-
-@pytest.mark.parametrize("name", ["erf", "erfc", "ndtr"])
-def test_values_do_not_depend_on_their_neighbours(name: str) -> None:
-    """Parts near 0 are computed in another way, over all or by themselves."""
-    function = getattr(torch.special, name)
-    x = torch.tensor(np.random.default_rng(7).normal(0, 2, 300))
-    alone = torch.stack([function(one) for one in x])
-    for neighbour in (0.1, 3.0, math.nan):
-        among = torch.full((3000,), neighbour, dtype=torch.float64)
-        among[::10] = x
-        assert function(among)[::10].equal(alone)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -196,5 +194,7 @@ def test_powers_that_the_loop_in_float32_misses_are_exact(
 
 def test_without_scipy_there_are_compositions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scipy_special, "module", lambda: None)
-    for name in [*special_functions.TABLE, *error_functions.TABLE]:
+    for name in special_functions.TABLE:
         assert CpuBackend().kernel(name, torch.float64, 0) is None
+    for name in error_functions.TABLE:
+        assert CpuBackend().kernel(name, torch.float32, 0) is None

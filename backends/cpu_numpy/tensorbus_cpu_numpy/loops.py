@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus.plugin import Array, Kernel, dtype, may_decline
-from tensorbus.plugin.array_library import Table, quiet
+from tensorbus.plugin.array_library import Table, into, quiet
 from tensorbus.plugin.array_library.table import FLOAT
 
 _ROW = 256
@@ -91,16 +91,27 @@ _ELEMENTS = 1 << 15
 """What several arrays of so many elements take fits into the cache."""
 
 
-def pieces(step: Callable[..., None], *arrays: Array) -> None:
+def pieces(step: Callable[..., None], *arrays: Array, rows: int = 1) -> None:
     """Call *step* on flat pieces of arrays of one shape and dtype, the last for the results.
 
-    It gets a piece of scratch as well. Arrays that are not contiguous are copied.
+    It gets as long *rows* of scratch as well. Arrays that are not contiguous are copied.
     """
     flat = [np.ascontiguousarray(a).reshape(-1) for a in arrays]
-    scratch = np.empty(min(_ELEMENTS, flat[-1].size), flat[-1].dtype)
+    scratch = np.empty((rows, min(_ELEMENTS, flat[-1].size)), flat[-1].dtype)
     for start in range(0, flat[-1].size, _ELEMENTS):
         few = [a[start : start + _ELEMENTS] for a in flat]
-        step(*few, scratch[: few[-1].size])
+        step(*few, *scratch[:, : few[-1].size])
+
+
+def by_pieces(step: Callable[..., None], rows: int = 1) -> Kernel:
+    """The kernel of one operand that calls ``step(x, out, *scratch)`` on pieces."""
+
+    def kernel(x: Array, out: Array | None = None) -> Array:
+        made = np.empty(x.shape, x.dtype)
+        pieces(step, x, made, rows=rows)
+        return into(out, made)
+
+    return quiet(kernel)
 
 
 _OF_ROWS = 1 << 18

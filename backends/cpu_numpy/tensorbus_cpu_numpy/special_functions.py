@@ -7,6 +7,7 @@ that ``lgamma`` loses around its zeros at 1 and 2 are put right.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,8 @@ from tensorbus.plugin import Array, Kernel, dtype, may_decline
 from tensorbus.plugin.array_library import Table, into, quiet
 from tensorbus.plugin.array_library.table import FLOAT
 from tensorbus_cpu_numpy import scipy_special
-from tensorbus_cpu_numpy.scipy_special import Mended
+from tensorbus_cpu_numpy.error_functions import polynomial
+from tensorbus_cpu_numpy.loops import by_pieces
 
 TABLE = Table()
 
@@ -51,11 +53,38 @@ def _erfinv(xp: Any, dtype: dtype) -> Kernel | None:
     return erfinv
 
 
-def _near_a_zero(x: Array) -> Array:
-    """Around 1 and 2."""
-    from_zero = np.abs(x - 1.5)
-    from_zero -= 0.5
-    return np.abs(from_zero, out=from_zero) < 0.2
+_NEAR = 0.2
+_ZEROS = {
+    1.0: (
+        0.07220390321649482, -0.07693712763900203, 0.07078431967822728, -0.07624619925408005,
+        0.08337609386451451, -0.09097756174122687, 0.10009903703435011, -0.11133382101190505,
+        0.12550967382601147, -0.14404990131937975, 0.16955717697584174, -0.2073855510058581,
+        0.27058080842782567, -0.40068563438657495, 0.8224670334241132, -0.5772156649015329,
+    ),
+    2.0: (
+        4.511148788579661e-06, -9.730405734284015e-06, 2.0499670957157856e-05,
+        -4.4910138192464025e-05, 9.945771907486987e-05, -0.00022315519879068465,
+        0.0005096695218502316, -0.00119275390552857, 0.0028905103307608265, -0.007385551028715188,
+        0.0205808084277845, -0.06735230105319799, 0.3224670334241132, 0.42278433509846713,
+    ),
+}  # fmt: skip
+"""Of each zero ``lgamma(x) / (x - zero)`` in ``x - zero``, as far away as *_NEAR*.
+
+The highest power comes first. Fitted at Chebyshev's nodes, with relative errors up to 3e-17.
+"""
+
+
+def _lgamma_of_piece(gammaln: Callable[..., Any], x: Array, out: Array, scratch: Array) -> None:
+    """By SciPy, which loses digits around zeros."""
+    gammaln(x, out=out)
+    for zero, coefficients in _ZEROS.items():
+        from_zero = np.subtract(x, zero, out=scratch)
+        places = (np.abs(from_zero) < _NEAR).nonzero()[0]
+        if places.size:
+            few, found = from_zero.take(places), np.empty(places.size)
+            polynomial(few, coefficients, found)
+            found *= few
+            out[places] = found
 
 
 @TABLE.row("lgamma", FLOAT)
@@ -63,21 +92,16 @@ def _lgamma(xp: Any, dtype: dtype) -> Kernel | None:
     special = scipy_special.module()
     if special is None or dtype.name not in _BOTH:
         return None
-    mended = Mended("gammaln", _near_a_zero, anew=_lgamma_anew).kernel(special)
     single = dtype.name in _SINGLE
+    double = by_pieces(functools.partial(_lgamma_of_piece, special.gammaln))
 
     def lgamma(x: Array, out: Array | None = None) -> Array:
-        found = special.gammaln(x) if single else mended(x)
+        found = special.gammaln(x) if single else double(x)
         if not np.minimum.reduce(x, None, initial=np.inf) > -np.inf:
             found = np.where(x == -np.inf, np.inf, found)  # SciPy's is -inf
         return into(out, found)
 
     return quiet(lgamma)
-
-
-def _lgamma_anew(special: Any, x: Array) -> Array:
-    """By SciPy's series for complex numbers."""
-    return special.loggamma(x.astype(np.complex128)).real
 
 
 _USUAL = 1e6
