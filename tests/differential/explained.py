@@ -189,6 +189,8 @@ def explained(program: Program, n: int, found: str, ours: Seen, theirs: Seen) ->
     fails = theirs.kind == "error" and "INTERNAL ASSERT FAILED" in b["text"]
     if fails and ".index_reduce" in line and "'prod'" in line:
         return "index_reduce of halves, whose products PyTorch has no kernel for in some shapes"
+    if theirs.kind == "error" and "Supports only ChannelsLast3d" in b["text"]:
+        return "max_pool3d without a batch of what lies channels last"
     if theirs.kind == "error" and "has been detached in-place" in b["text"]:
         return "detach_ of a tensor that a rule reads"
     late = a.get("grad_fn") in _MADE_ANEW or "more than one element" in a.get("text", "")

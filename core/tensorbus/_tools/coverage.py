@@ -108,7 +108,8 @@ DIFFERENCES = {
     "expanded tensor; gradients through `view_as_real` of what was transposed in place since are "
     "refused or wrong; second derivatives of `logcumsumexp` are NaN or wrong where the gradient is "
     "0, those of `angle` and `sgn` of complex numbers NaN at 0; gradients of `cummax` and `cummin` "
-    "of no elements depend on their input; `inner` of booleans works for some strides",
+    "of no elements depend on their input; `inner` of booleans works for some strides; "
+    "`max_pool3d` refuses four dimensions that lie channels last",
     "complex sums with NaN or infinity in one part": "leave the other part as it is; PyTorch "
     "multiplies by `alpha`, which is 1, and makes both NaN",
     "signs of NaN": "are nobody's promise: those of `bfloat16` may differ in `signbit`",
