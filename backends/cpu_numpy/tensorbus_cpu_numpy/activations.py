@@ -12,15 +12,12 @@ import numpy as np
 from tensorbus.plugin import Array, Kernel, dtype, may_decline
 from tensorbus.plugin.array_library import Table, into, quiet
 from tensorbus.plugin.array_library.table import FLOAT
-from tensorbus_cpu_numpy.loops import pieces
+from tensorbus_cpu_numpy.loops import Step, pieces
 
 TABLE = Table()
 
 _FEW = 1 << 11
 """For fewer elements compositions, which are fewer calls, are as quick."""
-
-Step = Callable[..., None]
-"""``step(x, ..., out, scratch)``: what is done to a piece of each operand."""
 
 
 def _offer(op: str, *names: str) -> Callable[[Step], Step]:

@@ -8,7 +8,6 @@ takes no more time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,9 @@ from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table
 from tensorbus.plugin.array_library.table import FLOAT
 from tensorbus_cpu_numpy import scipy_special
-from tensorbus_cpu_numpy.loops import by_pieces
+from tensorbus_cpu_numpy.loops import Step, by_pieces
 
 TABLE = Table()
-
-Step = Callable[..., None]
-"""``step(x, out, *scratch)``: what is done to a piece."""
 
 _ROOT_2 = math.sqrt(2.0)
 _UPPER_HALF = np.int64(-(1 << 27))
@@ -55,18 +51,26 @@ def _go_on(x: Array, coefficients: tuple[float, ...], out: Array) -> None:
         out += coefficient
 
 
-def _lost(x: Array, square: Array, high: Array, low: Array, other: Array) -> None:
-    """Write into *high* what *square*, the rounded square of x, lacks; *other* may be x.
+def _odd(x: Array, coefficients: tuple[float, ...], out: Array, square: Array) -> None:
+    """Write x times a polynomial in ``x * x`` into *out*."""
+    np.multiply(x, x, out=square)
+    polynomial(square, coefficients, out)
+    out *= x
+
+
+def _squared(x: Array, lost: Array, low: Array, square: Array) -> None:
+    """Write ``x * x`` into *square*, and what its rounding lost into *lost*. It writes over x.
 
     The halves of x have exact products.
     """
-    np.bitwise_and(x.view(np.int64), _UPPER_HALF, out=high.view(np.int64))
-    np.subtract(x, high, out=low)
-    np.add(x, high, out=other)
-    low *= other
-    high *= high
-    high -= square
-    high += low
+    np.multiply(x, x, out=square)
+    np.bitwise_and(x.view(np.int64), _UPPER_HALF, out=lost.view(np.int64))
+    np.subtract(x, lost, out=low)
+    x += lost
+    low *= x
+    lost *= lost
+    lost -= square
+    lost += low
 
 
 _NUMERATOR = (
@@ -94,9 +98,11 @@ _END = 28.0
 """From here on the exponential of the square is infinite, and its reciprocal 0."""
 
 
-def _scaled(size: Array, unit: float, out: Array, *rows: Array) -> None:
-    """``erfcx(size / unit)``."""
-    first, second, third, *_ = rows
+def _scaled(x: Array, unit: float, out: Array, size: Array, *rows: Array) -> None:
+    """``erfcx(size / unit)``, where *size* becomes ``abs(x)`` up to *_END* units."""
+    first, second, third = rows
+    np.abs(x, out=size)
+    np.minimum(size, _END * unit, out=size)
     center = 3.0 * unit
     np.subtract(size, center, out=first)
     np.add(size, center, out=second)
@@ -117,9 +123,8 @@ def _far_scaled(x: Array) -> Array:
 
 def _fade(size: Array, unit: float, out: Array, *rows: Array) -> None:
     """Multiply *out* by the exponential of ``-(size / unit)**2``. It writes over *size*."""
-    lost, low, square, *_ = rows
-    np.multiply(size, size, out=square)
-    _lost(size, square, lost, low, size)
+    lost, low, square = rows
+    _squared(size, lost, low, square)
     lost *= out
     if _POWERS[unit] != 1.0:
         lost *= _POWERS[unit]
@@ -131,9 +136,7 @@ def _fade(size: Array, unit: float, out: Array, *rows: Array) -> None:
 
 def _complement(x: Array, unit: float, out: Array, size: Array, *rows: Array) -> None:
     """``erfc(abs(x) / unit)``."""
-    np.abs(x, out=size)
-    np.minimum(size, _END * unit, out=size)
-    _scaled(size, unit, out, *rows)
+    _scaled(x, unit, out, size, *rows)
     _fade(size, unit, out, *rows)
 
 
@@ -175,18 +178,14 @@ _INNER_ERF = (
 
 
 def _inner_erf(x: Array, out: Array, square: Array, *rows: Array) -> None:
-    np.multiply(x, x, out=square)
-    polynomial(square, _INNER_ERF, out)
-    out *= x
+    _odd(x, _INNER_ERF, out, square)
     out += x
 
 
 def _outer_erf(x: Array, out: Array, size: Array, *rows: Array) -> None:
     _complement(x, 1.0, out, size, *rows)
     np.subtract(1.0, out, out=out)
-    sign = np.bitwise_and(x.view(np.uint64), _SIGN, out=size.view(np.uint64))
-    bits = out.view(np.uint64)
-    bits |= sign
+    np.copysign(out, x, out=out)
 
 
 _erf = _by_parts(1.0, _inner_erf, _outer_erf)
@@ -194,9 +193,7 @@ _erf = _by_parts(1.0, _inner_erf, _outer_erf)
 
 def _inner_erfc(x: Array, out: Array, square: Array, *rows: Array) -> None:
     """Of ``1 - erf(x)`` two halves, of which each difference keeps its digits."""
-    np.multiply(x, x, out=square)
-    polynomial(square, _INNER_ERF, out)
-    out *= x
+    _odd(x, _INNER_ERF, out, square)
     out += np.subtract(x, 0.5, out=square)
     np.subtract(0.5, out, out=out)
 
@@ -211,14 +208,11 @@ _erfc = _by_parts(1.0, _inner_erfc, _outer_erfc)
 
 def _erfcx(x: Array, out: Array, size: Array, *rows: Array) -> None:
     """Below 0 ``2 * exp(x * x)``, less what there is above."""
-    np.abs(x, out=size)
-    np.minimum(size, _END, out=size)
-    _scaled(size, 1.0, out, *rows)
+    _scaled(x, 1.0, out, size, *rows)
     np.minimum(x, 0.0, out=size)
     np.maximum(size, -_END, out=size)
     lost, low, square = rows
-    np.multiply(size, size, out=square)
-    _lost(size, square, lost, low, size)
+    _squared(size, lost, low, square)
     lost += 1.0
     np.exp(square, out=square)
     square *= lost
@@ -237,9 +231,7 @@ _INNER_NDTR = (
 
 
 def _inner_ndtr(x: Array, out: Array, square: Array, *rows: Array) -> None:
-    np.multiply(x, x, out=square)
-    polynomial(square, _INNER_NDTR, out)
-    out *= x
+    _odd(x, _INNER_NDTR, out, square)
     quarter = np.multiply(x, 0.25, out=square)
     quarter += 0.5
     out += quarter

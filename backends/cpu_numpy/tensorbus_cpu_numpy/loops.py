@@ -91,7 +91,11 @@ _ELEMENTS = 1 << 15
 """What several arrays of so many elements take fits into the cache."""
 
 
-def pieces(step: Callable[..., None], *arrays: Array, rows: int = 1) -> None:
+Step = Callable[..., None]
+"""``step(x, ..., out, *scratch)``: what is done to a piece of each operand."""
+
+
+def pieces(step: Step, *arrays: Array, rows: int = 1) -> None:
     """Call *step* on flat pieces of arrays of one shape and dtype, the last for the results.
 
     It gets as long *rows* of scratch as well. Arrays that are not contiguous are copied.
@@ -103,7 +107,7 @@ def pieces(step: Callable[..., None], *arrays: Array, rows: int = 1) -> None:
         step(*few, *scratch[:, : few[-1].size])
 
 
-def by_pieces(step: Callable[..., None], rows: int = 1) -> Kernel:
+def by_pieces(step: Step, rows: int = 1) -> Kernel:
     """The kernel of one operand that calls ``step(x, out, *scratch)`` on pieces."""
 
     def kernel(x: Array, out: Array | None = None) -> Array:
